@@ -1,0 +1,52 @@
+"""The recorder as a list of add-ons: this order is the program.
+
+Each add-on sees every hook of mitmproxy that it has a method for, in the order of the list.
+"""
+
+from dataclasses import dataclass
+
+from addons.capture import Capture
+from addons.chain import Chain
+from addons.guard import Guard, Where
+from addons.keeping import Keeping
+from addons.options import RecorderOptions
+from addons.run_tag import RunTag
+from addons.tunnel import Tunnel
+from addons.websocket import WebSocket
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The add-ons of one recorder."""
+
+    guard: Guard
+    run_tag: RunTag
+    tunnel: Tunnel
+    capture: Capture
+    websocket: WebSocket
+    chain: Chain
+
+    @property
+    def ordered(self) -> list[object]:
+        """What happens to a request, in this order."""
+        return [
+            self.guard,  # may it speak through us, and to whom it wants?
+            self.run_tag,  # which run does it belong to? What it says of that goes no further
+            self.tunnel,  # does it pass unopened?
+            self.capture,  # it is recorded before it leaves, and its outcome before the agent has it
+            self.websocket,  # so is what follows an upgrade
+            self.chain,  # by which way does it leave?
+        ]
+
+
+def program(keeping: Keeping, options: RecorderOptions, listening: Where) -> Program:
+    """The add-ons for these options; `listening` says where the recorder listens, once it does."""
+    run_tag = RunTag(options)
+    return Program(
+        guard=Guard(keeping, options.token, listening),
+        run_tag=run_tag,
+        tunnel=Tunnel(keeping, run_tag, options),
+        capture=Capture(keeping, options),
+        websocket=WebSocket(keeping),
+        chain=Chain(keeping, options.route),
+    )

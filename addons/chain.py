@@ -1,0 +1,122 @@
+"""The way out: directly, or through the proxy that the user had set before us.
+
+Rules kept here:
+- HTTPS goes through CONNECT, plain HTTP in absolute form, as proxies expect it (RFC 9112, section 3.2).
+- What the agent's own processes answer never takes that way.
+- An upgrade to HTTP/2 without TLS, which we could only tunnel, is not asked for (RFC 9110, section 7.8, allows that).
+"""
+
+import base64
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from mitmproxy.http import Headers, HTTPFlow
+
+from addons.keeping import ANSWERED, Keeping, watched
+from addons.options import Route
+from addons.run_tag import INSIDE
+from addons.tunnel import PASSED
+from store.core.errors import EdgetapeError
+
+_AUTHORIZATION = "Proxy-Authorization"
+
+
+class UnusableProxy(EdgetapeError):
+    """A proxy that the user has set, and that we cannot go through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy on the way out; `authorization` is the field value that it wants, or empty."""
+
+    scheme: Literal["http", "https"]
+    host: str
+    port: int
+    authorization: bytes
+
+    @classmethod
+    def parse(cls, url: str) -> "Proxy":
+        """Raises UnusableProxy."""
+        try:
+            parts = urlsplit(url)
+            scheme, host, port = parts.scheme.lower(), parts.hostname, parts.port
+        except ValueError:
+            parts, scheme, host, port = urlsplit(""), "", None, None
+        if scheme not in ("http", "https") or not host:
+            # The URL itself may hold a password.
+            raise UnusableProxy(
+                f"the proxy that is set is none of http:// or https:// ({scheme or 'no scheme'})",
+                hint="set HTTPS_PROXY and HTTP_PROXY to an HTTP proxy, or unset them",
+            )
+        kind: Literal["http", "https"] = "https" if scheme == "https" else "http"
+        return cls(kind, host, port or (443 if kind == "https" else 80), _authorization(parts))
+
+
+class Chain:
+    """Sends each request its way."""
+
+    def __init__(self, keeping: Keeping, route: Route) -> None:
+        self.keeping = keeping
+        self._route = route
+        self._authorizations: dict[tuple[str, int], bytes] = {}
+
+    @watched
+    async def http_connect(self, flow: HTTPFlow) -> None:
+        """The way of all that comes inside a CONNECT."""
+        if ANSWERED not in flow.metadata and PASSED not in flow.metadata:
+            proxy = self._proxy("https", flow)
+            if proxy is not None:
+                flow.server_conn.via = (proxy.scheme, (proxy.host, proxy.port))
+
+    @watched
+    async def requestheaders(self, flow: HTTPFlow) -> None:
+        """The way of a plain request."""
+        _drop_h2c(flow.request.headers)
+        if ANSWERED in flow.metadata or PASSED in flow.metadata or flow.metadata[INSIDE] or not flow.request.host:
+            return
+        proxy = self._proxy("http", flow)
+        if proxy is None:
+            return
+        if proxy.scheme == "https":
+            flow.server_conn.via = (proxy.scheme, (proxy.host, proxy.port))
+            return
+        sent = flow.request.data  # setting the properties instead would rewrite the Host header
+        host = f"[{sent.host}]" if ":" in sent.host else sent.host
+        sent.authority = host.encode("idna") + (b"" if sent.port == 80 else b":%d" % sent.port)
+        sent.host, sent.port = proxy.host, proxy.port
+        if proxy.authorization:
+            flow.request.headers[_AUTHORIZATION] = proxy.authorization
+
+    def http_connect_upstream(self, flow: HTTPFlow) -> None:
+        """Our own CONNECT to the proxy."""
+        address = flow.server_conn.address
+        authorization = self._authorizations.get(address) if address else None
+        if authorization:
+            flow.request.headers[_AUTHORIZATION] = authorization
+
+    def _proxy(self, scheme: str, flow: HTTPFlow) -> Proxy | None:
+        url = self._route(scheme, flow.request.host, flow.request.port)
+        if url is None:
+            return None
+        proxy = Proxy.parse(url)
+        self._authorizations[proxy.host, proxy.port] = proxy.authorization
+        return proxy
+
+
+def _authorization(parts: SplitResult) -> bytes:
+    if not parts.username:
+        return b""
+    said = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return b"Basic " + base64.b64encode(said.encode())
+
+
+def _drop_h2c(headers: Headers) -> None:
+    if "h2c" not in headers.get("upgrade", "").lower():
+        return
+    kept = [token.strip() for token in headers.get("connection", "").split(",")]
+    kept = [token for token in kept if token and token.lower() not in ("upgrade", "http2-settings")]
+    gone = {b"upgrade", b"http2-settings", b"connection"}
+    headers.fields = tuple(pair for pair in headers.fields if pair[0].lower() not in gone)
+    if kept:
+        headers["Connection"] = ", ".join(kept)

@@ -1,0 +1,42 @@
+"""Which kind of failure a message of mitmproxy's tells of. Pure."""
+
+import re
+from typing import Literal
+
+from store.core.model import Ended, ErrorKind
+
+Side = Literal["client", "server"]
+
+# getaddrinfo's own error numbers are negative where errno's are not (RFC 3493, section 6.1).
+_NO_ADDRESS = re.compile(r"\[Errno -\d+\]|getaddrinfo|nodename nor servname|name or service not known", re.IGNORECASE)
+_TOO_LATE = re.compile(r"\[Errno (60|110)\]|timed? ?out", re.IGNORECASE)
+_CONNECTING = re.compile(r"\[Errno \d+\]|connect call failed|refused HTTP CONNECT|^error connecting", re.IGNORECASE)
+_NOT_ALLOWED = re.compile(r"^Connection killed|destination unknown|^Received .* refusing", re.IGNORECASE)
+_QUOTES_THE_SERVER = re.compile(r"^(unexpected server response|Cannot parse HTTP response)")
+
+
+def error_kind(message: str, side: Side, *, tls_failed: bool, silent: bool) -> ErrorKind:
+    """Why no status line came.
+
+    `tls_failed`: the handshake with the server is what failed; `silent`: nothing had passed for as long as is allowed.
+    """
+    if _QUOTES_THE_SERVER.search(message):
+        return "reset"
+    if _NOT_ALLOWED.search(message):
+        return "refused"
+    if side == "client":
+        return "timeout" if silent else "client_gone"
+    if tls_failed:
+        return "tls"
+    if _NO_ADDRESS.search(message):
+        return "dns"
+    if _TOO_LATE.search(message):
+        return "timeout"
+    return "connect" if _CONNECTING.search(message) else "reset"
+
+
+def ended(side: Side, *, silent: bool) -> Ended:
+    """How an answer ended that had begun."""
+    if side == "client":
+        return "timeout" if silent else "client_gone"
+    return "reset"

@@ -1,0 +1,112 @@
+"""Decides who may speak through us, and to whom.
+
+Rules kept here:
+- An address that others can reach is listened on only with a token.
+- With a token, nobody who does not send it gets anything, and nothing of theirs is recorded.
+- Nobody reaches ourselves through us.
+"""
+
+import asyncio
+import hmac
+import ipaddress
+import socket
+from collections.abc import Callable
+
+from mitmproxy.connection import Client
+from mitmproxy.http import HTTPFlow
+
+from addons.keeping import Keeping, answer, watched
+from addons.run_tag import credentials
+from store.core.errors import EdgetapeError
+
+type Where = Callable[[], tuple[str, int]]
+
+_CHALLENGE = (b"Proxy-Authenticate", b'Basic realm="edgetape"')
+
+
+class UnsafeAddress(EdgetapeError):
+    """An address that others can reach, and no token."""
+
+
+def check_address(host: str, token: str | None) -> None:
+    """Raises UnsafeAddress where anybody could use the recorder."""
+    if not token and not is_loopback(host):
+        raise UnsafeAddress(
+            f"listening on {host or 'every address'} lets others use this recorder and write into its store",
+            hint="listen on 127.0.0.1, or set a token with --token",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its very name (RFC 6761, section 6.3) or address."""
+    name = host.strip("[]").lower().rstrip(".")
+    try:
+        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+class Guard:
+    """Asks every connection for its token, and refuses the ways back to ourselves."""
+
+    def __init__(self, keeping: Keeping, token: str | None, listening: Where) -> None:
+        self.keeping = keeping
+        self._token = token
+        self._listening = listening
+        self._known: set[str] = set()
+
+    @watched
+    async def http_connect(self, flow: HTTPFlow) -> None:
+        """A CONNECT vouches for all that comes inside it."""
+        if await self._admits(flow):
+            self._known.add(flow.client_conn.id)
+
+    @watched
+    async def requestheaders(self, flow: HTTPFlow) -> None:
+        """A request that is not inside a CONNECT vouches for itself."""
+        if flow.client_conn.id not in self._known:
+            await self._admits(flow)
+
+    def client_disconnected(self, client: Client) -> None:
+        """The next one on that port may be somebody else."""
+        self._known.discard(client.id)
+
+    async def _admits(self, flow: HTTPFlow) -> bool:
+        if self._token and not self._is_token(credentials(flow.request.headers.fields)[1]):
+            self._refuse(flow, 407, "Proxy Authentication Required", "this recorder asks for a token", _CHALLENGE)
+        elif await self._is_us(flow.request.host, flow.request.port):
+            self._refuse(flow, 403, "Forbidden", "this is the recorder itself, which is a proxy and no server")
+        else:
+            return True
+        return False
+
+    def _is_token(self, said: str) -> bool:
+        return hmac.compare_digest(said.encode("utf-8", "surrogateescape"), (self._token or "").encode())
+
+    def _refuse(self, flow: HTTPFlow, status: int, title: str, detail: str, *fields: tuple[bytes, bytes]) -> None:
+        self.keeping.counts.refused += 1
+        answer(flow, status, title, detail, *fields)
+
+    async def _is_us(self, host: str, port: int) -> bool:
+        listening_host, listening_port = self._listening()
+        if port != listening_port:
+            return False
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError:
+            return False
+        return any(_is_here(str(address[0]), listening_host) for *_, address in found)
+
+
+def _is_here(address: str, listening_host: str) -> bool:
+    """Whether a connection to an address of this port would end at ourselves."""
+    asked, ours = (ipaddress.ip_address(text.partition("%")[0]) for text in (address, listening_host))
+    if asked.is_loopback or asked.is_unspecified or not ours.is_unspecified:
+        return asked.is_loopback or asked.is_unspecified or asked == ours
+    family = socket.AF_INET6 if asked.version == 6 else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as trial:
+        try:
+            trial.bind((address, 0))  # only an address of this machine can be bound
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,137 @@
+"""Puts events into the log as durably as was asked for, and answers the agent when that fails.
+
+Rules kept here:
+- strict: a hook goes on when its event is on disk. group: it goes on at once, and a failure is noticed at the next
+  event; from then on every event is waited for until one succeeds.
+- What cannot be recorded does not happen: a request that has not left gets a 503, an answer that has not begun is
+  replaced by one, and anything already under way is cut.
+- mitmproxy swallows what a hook raises and goes on unrecorded; so every hook of ours is `watched`, and fails like the
+  store.
+"""
+
+import asyncio
+import functools
+import json
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import Protocol
+
+from mitmproxy.http import HTTPFlow, Response
+
+from addons.flows import Counts, Flows, Live
+from addons.options import Durability
+from addons.runs import OpenRun, Runs
+from store.core.draft import Draft
+from store.core.redact import Redacted
+from store.journal import Appended
+from store.ticket import Ticket
+from store.writer import Part
+
+ANSWERED = "edgetape.answered"  # in flow.metadata: we answered this flow ourselves
+
+type Drop = Callable[[str], None]
+
+
+class Keeping:
+    """Everything that is recorded goes through here. `drop` cuts an agent's connection by its client id."""
+
+    def __init__(self, runs: Runs, flows: Flows, counts: Counts, durability: Durability) -> None:
+        self.runs = runs
+        self.flows = flows
+        self.counts = counts
+        self.drop: Drop = lambda _: None
+        self._strict = durability == "strict"
+        self._suspect = False
+
+    async def keep(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
+        """Appends an event. Raises StoreUnusable when it, or the one that it comes after, is known not to be there."""
+        if after is not None and after.done.done():
+            after.result(0)
+        ticket = self.runs.append(run, draft, after)
+        if self._strict or self._suspect:
+            await ticket
+            self._suspect = False
+        else:
+            ticket.done.add_done_callback(self._notice)
+        return ticket
+
+    def keep_later(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> None:
+        """Appends an event that nobody can wait for any more."""
+        self.runs.append(run, draft, after).done.add_done_callback(self._notice)
+
+    def piece(self, live: Live, part: Part, redacted: Redacted) -> None:
+        """Keeps a piece of a stream that is still open; the agent's connection is cut when that fails."""
+        loop = asyncio.get_running_loop()
+
+        def check(done: Future[Appended | None]) -> None:
+            if done.exception() is not None:
+                self._notice(done)
+                loop.call_soon_threadsafe(self.drop, live.flow.client_conn.id)
+
+        if live.request is not None:
+            self.runs.piece(live.run, live.request, part, redacted).done.add_done_callback(check)
+
+    def failed(self, error: BaseException) -> None:
+        """Counts a failure of ours."""
+        self.counts.failures += 1
+        self.counts.last_failure = str(error) or type(error).__name__
+
+    def give_up(self, flow: HTTPFlow, hook: str, why: str) -> None:
+        """Ends an exchange that cannot be recorded, in the way that the stage which `hook` names still allows."""
+        self.flows.end(flow)
+        if _may_answer(flow, hook):
+            flow.request.stream = False
+            answer(flow, 503, "Service Unavailable", f"edgetape cannot record this exchange, so it was stopped: {why}")
+        else:
+            if flow.killable:
+                flow.kill()  # type: ignore[no-untyped-call]
+            self.drop(flow.client_conn.id)
+
+    def _notice(self, done: Future[Appended | None]) -> None:
+        error = done.exception()
+        if error is not None:
+            self._suspect = True
+            self.failed(error)
+
+
+class Keeps(Protocol):
+    """An add-on whose hooks are watched."""
+
+    keeping: Keeping
+
+
+type Hook[A: Keeps] = Callable[[A, HTTPFlow], Awaitable[None]]
+
+
+def watched[A: Keeps](hook: Hook[A]) -> Hook[A]:
+    """The same hook, whose failure is counted and ends the exchange."""
+
+    @functools.wraps(hook)
+    async def run(self: A, flow: HTTPFlow) -> None:
+        try:
+            await hook(self, flow)
+        except Exception as error:  # noqa: BLE001  # mitmproxy would log it and let the exchange pass unrecorded
+            self.keeping.failed(error)
+            self.keeping.give_up(flow, hook.__name__, str(error) or type(error).__name__)
+
+    return run
+
+
+def answer(flow: HTTPFlow, status: int, title: str, detail: str, *fields: tuple[bytes, bytes]) -> None:
+    """Answers in the server's place, as problem+json (RFC 9457); the flow counts as none of ours from then on."""
+    problem = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    head = ((b"Content-Type", b"application/problem+json"), *fields)
+    flow.response = Response.make(status, json.dumps(problem).encode(), head)
+    flow.response.reason = title
+    flow.metadata[ANSWERED] = True
+
+
+def _may_answer(flow: HTTPFlow, hook: str) -> bool:
+    match hook:
+        case "http_connect" | "requestheaders":
+            return True
+        case "request":
+            return not flow.request.stream
+        case "response":
+            return flow.response is not None and not flow.response.stream and flow.response.status_code != 101
+    return False

@@ -1,0 +1,60 @@
+"""What a recorder is told: where it listens, whom it trusts, how it treats what it sees."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from store.core.draft import Draft
+from store.core.model import Parent
+
+MIB = 1024 * 1024
+
+Durability = Literal["strict", "group"]
+Local = Literal["pass", "record"]
+
+type Route = Callable[[str, str, int], str | None]
+"""The URL of the proxy that a request for (scheme, host, port) must go through, or None for the direct way."""
+
+type RunDraft = Callable[[str, Parent | None], Draft]
+"""The event 0 of a run that the recorder opens by itself, from its name (may be empty) and its parent."""
+
+
+def direct(scheme: str, host: str, port: int) -> None:
+    """The Route of a recorder that needs no proxy of its own."""
+
+
+def nobody(port: int) -> bool:
+    """An `owns_port` where no listener belongs to the agent."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderOptions:
+    """All that a recorder is told.
+
+    - `confdir` holds mitmproxy-ca.pem, the key and certificate of our authority (`store.authority`).
+    - `upstream_ca` is a PEM file of roots that count besides the system's, the user's and certifi's.
+    - `owns_port` says whether the agent's own processes listen on a loopback port. It is called in a thread.
+    - `run_draft` makes event 0 of a run opened for a name or by silence; such runs are closed after `idle_close_s`.
+    - `whole_bytes_max` bounds the bodies of known length that are held until they are on disk, `body_bytes_max` what is
+      kept of any body; a longer one passes whole and is recorded as truncated.
+    """
+
+    confdir: Path
+    listen_host: str = "127.0.0.1"
+    listen_port: int = 0
+    token: str | None = None
+    upstream_ca: Path | None = None
+    route: Route = direct
+    durability: Durability = "strict"
+    local: Local = "pass"
+    owns_port: Callable[[int], bool] = nobody
+    run_draft: RunDraft | None = None
+    secrets: tuple[str, ...] = ()
+    idle_close_s: float | None = None
+    run_headers: tuple[str, ...] = ("X-Edgetape-Run",)
+    parent_headers: tuple[str, ...] = ("X-Edgetape-Parent-Run",)
+    silence_s_max: int = 3600
+    whole_bytes_max: int = 8 * MIB
+    body_bytes_max: int = 256 * MIB

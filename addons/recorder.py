@@ -1,0 +1,158 @@
+"""The recorder: listens on the current event loop, records what agents say and hear, and stops without losing any."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import certifi
+
+from addons import Program, program
+from addons.embedding import Engine, Terms
+from addons.flows import Counts, Flows
+from addons.guard import check_address, is_loopback
+from addons.keeping import Keeping
+from addons.options import RecorderOptions
+from addons.repairs import EngineFailed
+from addons.runs import OpenRun, Runs
+from store import trust
+from store.core.draft import Draft
+from store.core.errors import EdgetapeError, UnknownRun
+from store.core.model import CloseReason, RunOpen
+from store.writer import Writer
+
+__all__ = ["Counts", "EngineFailed", "NoAuthority", "Recorder", "RecorderOptions"]
+
+AUTHORITY_FILE = "mitmproxy-ca.pem"
+DRAIN_S = 5.0
+LAST_WORDS_S = 2.0
+
+
+class NoAuthority(EdgetapeError):
+    """The certificate authority, or a file of further roots, is not there."""
+
+
+class Recorder:
+    """One listener; one a process at a time. The writer stays the caller's, who closes it after `stop`."""
+
+    def __init__(self, writer: Writer, options: RecorderOptions) -> None:
+        self.counts = Counts()
+        self._options = options
+        self._runs = Runs(writer, options)
+        self._flows = Flows(self._runs)
+        self._keeping = Keeping(self._runs, self._flows, self.counts, options.durability)
+        self._program: Program = program(self._keeping, options, lambda: self._running.address)
+        self._engine: Engine | None = None
+        self._roots: Path | None = None
+        self._port = 0
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on, or listened on."""
+        return self._port
+
+    async def start(self) -> None:
+        """Listens. Raises UnsafeAddress, NoAuthority or EngineFailed."""
+        options = self._options
+        check_address(options.listen_host, options.token)
+        if not (options.confdir / AUTHORITY_FILE).is_file():
+            # mitmproxy would make one of its own, which no agent trusts.
+            raise NoAuthority(f"there is no certificate authority in {options.confdir}")
+        self._roots = Path(tempfile.mkdtemp(prefix="edgetape-"))
+        try:
+            terms = Terms(
+                host=options.listen_host,
+                port=options.listen_port,
+                confdir=options.confdir,
+                roots=_write_roots(self._roots, options.upstream_ca),
+                silence_s_max=options.silence_s_max,
+                filtered=not is_loopback(options.listen_host),
+                decide=self._program.tunnel.decide,
+                crashed=self._crashed,
+            )
+            self._engine = await Engine.start(terms, self._program.ordered)
+        except BaseException:
+            self._clean_up()
+            raise
+        self._port = self._engine.address[1]
+        self._keeping.drop = self._engine.drop
+
+    async def stop(self, reason: CloseReason = "normal") -> None:
+        """Takes nothing new, lets what goes on end for some seconds, cuts the rest, and closes every run.
+
+        What was cut is recorded as `recorder_stopped`. Raises StoreUnusable when a run could not be closed.
+        """
+        try:
+            if self._engine is not None:
+                await self._engine.close_listener()
+                await self._flows.until_none(DRAIN_S)
+                self._program.capture.stopping = True
+                await self._engine.cut_all()
+                await self._flows.until_none(LAST_WORDS_S)
+                await self._program.capture.sweep()
+                await self._engine.stop()
+                self._engine = None
+            await self._runs.close_all(reason)
+        finally:
+            self._clean_up()
+
+    def open_run(self, draft: Draft, secrets: tuple[str, ...] = ()) -> str:
+        """Opens a run for all traffic that names no other; `draft.facts` is a RunOpen.
+
+        `secrets` are values that the agent holds, taken out wherever they appear. Returns the run's id; the run is
+        found by it, and by its name, and is closed by `close_run` or `stop`.
+        """
+        facts = draft.facts
+        name = facts.name if isinstance(facts, RunOpen) and isinstance(facts.name, str) else ""
+        return self._runs.adopt(draft, name, (*self._options.secrets, *secrets)).id
+
+    async def close_run(self, run: str, reason: CloseReason, exit_code: int | None = None) -> None:
+        """Ends an open run (id or name) when what goes on in it has ended, or after some seconds.
+
+        Raises UnknownRun, StoreUnusable.
+        """
+        known = self._runs.find(run)
+        if known is None:
+            raise UnknownRun(f"there is no open run {run}")
+        await self._until_quiet(known)
+        await self._runs.close(known, reason, exit_code)
+
+    async def _until_quiet(self, run: OpenRun) -> None:
+        """An agent that has ended leaves connections that are just breaking: their outcomes belong to the run."""
+        if not await run.until_quiet(LAST_WORDS_S):
+            exchanges = self._flows.of_run(run)
+            for live in exchanges:
+                live.stopped = True
+            clients = (live.flow.client_conn.id for live in exchanges)
+            for client in {*clients, *self._program.tunnel.clients_of(run)}:
+                self._keeping.drop(client)
+            await run.until_quiet(LAST_WORDS_S)
+
+    def _crashed(self, message: str, peer: tuple[str, int] | None) -> None:
+        self._keeping.failed(RuntimeError(message))
+        if peer is not None and self._engine is not None:
+            self._engine.drop_peer(peer)
+
+    @property
+    def _running(self) -> Engine:
+        if self._engine is None:
+            raise EngineFailed("the recorder does not listen")
+        return self._engine
+
+    def _clean_up(self) -> None:
+        if self._roots is not None:
+            shutil.rmtree(self._roots, ignore_errors=True)
+            self._roots = None
+
+
+def _write_roots(folder: Path, extra: Path | None) -> Path:
+    """All roots that a server's certificate may lead to, in one file: what we are given replaces mitmproxy's own."""
+    try:
+        added = [] if extra is None else [extra.read_bytes()]
+    except OSError as error:
+        raise NoAuthority(f"cannot read the roots in {extra}: {error.strerror}") from error
+    if added and b"BEGIN CERTIFICATE" not in added[0]:
+        raise NoAuthority(f"{extra} holds no certificate in PEM")
+    bundle = folder / "roots.pem"
+    bundle.write_bytes(b"\n".join([*trust.roots(os.environ), Path(certifi.where()).read_bytes(), *added]))
+    return bundle

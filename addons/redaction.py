@@ -1,0 +1,247 @@
+"""What crossed the wire, redacted and written down as drafts of events.
+
+The one place where the wire's bytes become something that the store takes.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from mitmproxy.connection import Server
+from mitmproxy.http import Headers, HTTPFlow, Response
+
+from addons.flows import Counts, Live, Pairs
+from addons.labelling import ask_request, ask_response, request_members, response_members
+from addons.tee import Tee
+from store.core.draft import Draft, Sheet
+from store.core.model import (
+    Ended,
+    ErrorKind,
+    Framing,
+    HttpError,
+    HttpRequest,
+    HttpRequestEnd,
+    HttpResponse,
+    WsClose,
+    WsMessage,
+)
+from store.core.redact import Redacted, Redactor, stored
+from store.core.text import Headers as Spelled
+from store.core.text import text
+from store.labels import wire
+from store.recovery import AnswerHead
+
+LATER = -1  # stands where the writer puts the seq of the request
+STATUS_MAX = 999_999  # three digits are allowed (RFC 9110, section 15); a server may send anything
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What of a request may be stored."""
+
+    host: Redacted
+    path: Redacted
+    query: Redacted | None
+    body: Redacted
+
+    def wire(self, live: Live, fields: Iterable[tuple[bytes, Redacted]]) -> wire.Request:
+        """The same as `store.labels` reads it."""
+        path = self.path.content + (b"?" + self.query.content if self.query is not None else b"")
+        headers = [(name, value.content) for name, value in fields]
+        method = live.flow.request.data.method
+        return wire.Request(
+            method, live.scheme.encode(), self.host.content, live.port, path, headers, self.body.content
+        )
+
+
+async def request_draft(live: Live, counts: Counts, body: bytes, *, streaming: bool = False) -> Draft:
+    """`http.request`: the request as the agent sent it, without the headers that were for us."""
+    redactor, sheet, sent = live.run.redactor, Sheet(), live.flow.request.data
+    path, mark, query = sent.path.partition(b"?")
+    shown = _Request(
+        redactor.plain(live.host), redactor.plain(path), redactor.query(query) if mark else None, redactor.body(body)
+    )
+    fields = list(_redacted(redactor, live.fields, response=False))
+    live.labels = await ask_request(counts, shown.wire(live, fields))
+    return sheet.draft(
+        HttpRequest(
+            method=sheet.text(stored(sent.method)),
+            scheme=live.scheme,
+            host=sheet.text(shown.host),
+            port=live.port,
+            path=sheet.text(shown.path),
+            query=sheet.apart(shown.query) if shown.query is not None else None,
+            http_version=sheet.text(stored(sent.http_version)),
+            headers=_spelled(sheet, fields),
+            streaming=streaming,
+            **_body(sheet, shown.body, live.fields),
+            **request_members(sheet, live.labels),
+        )
+    )
+
+
+def upload_draft(live: Live, ended: Ended) -> Draft:
+    """`http.request.end`: the whole of an upload that was not held."""
+    redactor, sheet, upload = live.run.redactor, Sheet(), live.upload
+    content = upload.content if upload is not None else live.flow.request.raw_content or b""
+    return sheet.draft(
+        HttpRequestEnd(
+            req=LATER,
+            ended=ended,
+            trailers=_trailers(sheet, redactor, live.flow.request.trailers),
+            **_body(sheet, redactor.body(content), live.fields, upload),
+        )
+    )
+
+
+async def response_draft(live: Live, counts: Counts, response: Response, ended: Ended) -> Draft:
+    """`http.response`: the answer, as far as it came."""
+    redactor, sheet = live.run.redactor, Sheet()
+    streamed = live.answer if live.answer is not None and live.answer.seen_bytes else None
+    body = redactor.body(streamed.content if streamed is not None else response.raw_content or b"")
+    fields = list(_redacted(redactor, response.headers.fields, response=True))
+    plain = [(name, value.content) for name, value in fields]
+    labels = await ask_response(counts, live.labels, response.status_code, plain, body.content)
+    return sheet.draft(
+        HttpResponse(
+            req=LATER,
+            status=min(response.status_code, STATUS_MAX),
+            reason=sheet.text(stored(response.data.reason)) if response.data.reason else None,
+            http_version=sheet.text(stored(response.data.http_version)),
+            headers=_spelled(sheet, fields),
+            framing=framing(live.flow, response),
+            ended=ended,
+            trailers=_trailers(sheet, redactor, response.trailers),
+            upstream=_endpoint(live.flow.server_conn),
+            tls=_tls(live.flow.server_conn),
+            first_byte_us=max(0, live.first_byte_ns - live.handed_ns) // 1000,
+            total_us=(time.monotonic_ns() - live.handed_ns) // 1000,
+            **_body(sheet, body, response.headers.fields, streamed),
+            **response_members(sheet, labels),
+        )
+    )
+
+
+def error_draft(live: Live, kind: ErrorKind, detail: str) -> Draft:
+    """`http.error`: no status line arrived."""
+    sheet = Sheet()
+    since = live.handed_ns or live.began_ns
+    return sheet.draft(
+        HttpError(
+            req=LATER,
+            kind=kind,
+            detail=sheet.apart(live.run.redactor.plain(detail), "text/plain") if detail else None,
+            total_us=(time.monotonic_ns() - since) // 1000,
+        )
+    )
+
+
+def message_draft(live: Live, content: bytes, *, from_agent: bool, is_text: bool) -> Draft:
+    """`ws.message`."""
+    sheet = Sheet()
+    return sheet.draft(
+        WsMessage(
+            req=LATER,
+            direction="to_server" if from_agent else "to_client",
+            opcode="text" if is_text else "binary",
+            body=sheet.apart(live.run.redactor.body(content), "text/plain" if is_text else "application/octet-stream"),
+        )
+    )
+
+
+def goodbye_draft(live: Live, code: int, reason: str, by_client: bool | None) -> Draft:
+    """`ws.close`."""
+    sheet = Sheet()
+    return sheet.draft(
+        WsClose(
+            req=LATER,
+            code=code,
+            by="unknown" if by_client is None else "client" if by_client else "server",
+            reason=sheet.apart(live.run.redactor.plain(reason), "text/plain") if reason else None,
+        )
+    )
+
+
+def answer_head(live: Live, response: Response) -> Redacted:
+    """The head of an answer that is still coming, as the writer keeps it against a crash."""
+    redactor = live.run.redactor
+    fields = _redacted(redactor, response.headers.fields, response=True)
+    return stored(
+        msgspec.json.encode(
+            AnswerHead(
+                status=min(response.status_code, STATUS_MAX),
+                http_version=text(response.data.http_version),
+                framing=framing(live.flow, response),
+                headers=[[text(name), text(value.content)] for name, value in fields],
+                reason=text(response.data.reason) if response.data.reason else None,
+            )
+        )
+    )
+
+
+def framing(flow: HTTPFlow, response: Response) -> Framing:
+    """How the end of an answer's body is told (RFC 9112, section 6.3; RFC 9113 has frames)."""
+    if response.is_http2:
+        return "frames"
+    if flow.request.method.upper() == "HEAD" or response.status_code in (204, 304) or response.status_code < 200:
+        return "none"
+    if "chunked" in response.headers.get("transfer-encoding", "").lower():
+        return "chunked"
+    return "length" if "content-length" in response.headers else "close"
+
+
+def _body(sheet: Sheet, redacted: Redacted, fields: Pairs, tee: Tee | None = None) -> dict[str, Any]:
+    """The members that tell of a body, for any event that has one."""
+    if not redacted.content:
+        return {}
+    truncated = tee is not None and tee.truncated
+    wire_bytes = tee.seen_bytes if tee is not None else redacted.wire_bytes
+    media_type = _field(fields, b"content-type").partition(";")[0].strip().lower()
+    members: dict[str, Any] = {
+        "body": sheet.apart(redacted, media_type, _field(fields, b"content-encoding").lower()),
+        "truncated": truncated,
+        "exact": redacted.exact,
+        "wire_bytes": wire_bytes if truncated or not redacted.exact else None,
+        "redactions": [list(mark) for mark in redacted.marks] or None,
+    }
+    if tee is not None:
+        members["chunks"] = sheet.apart(stored(tee.chunks))
+    return members
+
+
+def _redacted(redactor: Redactor, fields: Pairs, *, response: bool) -> Iterator[tuple[bytes, Redacted]]:
+    for name, value in fields:
+        yield name, redactor.header(name, value, response=response)
+
+
+def _spelled(sheet: Sheet, fields: Iterable[tuple[bytes, Redacted]]) -> Spelled:
+    return sheet.pairs([(stored(name), value) for name, value in fields])
+
+
+def _trailers(sheet: Sheet, redactor: Redactor, trailers: Headers | None) -> Spelled | None:
+    return _spelled(sheet, _redacted(redactor, trailers.fields, response=True)) if trailers else None
+
+
+def _field(fields: Pairs, name: bytes) -> str:
+    return ", ".join(value.decode("latin-1") for field, value in fields if field.lower() == name)
+
+
+def _endpoint(server: Server) -> str | None:
+    if server.peername is None:
+        return None
+    host, port, *_ = server.peername
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _tls(server: Server) -> str | None:
+    """Version, cipher, application protocol and certificate of the server, as far as TLS was spoken with it."""
+    if not server.tls_established:
+        return None
+    said = [str(server.tls_version), str(server.cipher)]
+    if server.alpn:
+        said.append(f"alpn={server.alpn.decode('latin-1')}")
+    if server.certificate_list:
+        said.append(f"certificate=sha256:{server.certificate_list[0].fingerprint().hex()}")
+    return " ".join(said)

@@ -1,0 +1,81 @@
+"""Finds out which run a request belongs to, and takes what was said for us off it.
+
+In this order: the header X-Edgetape-Run; the user name of the proxy URL, which nearly every client sends; the run of
+the listener. The proxy URL's credentials come with CONNECT, and with every request that is not inside one.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterable
+
+from mitmproxy.connection import Client
+from mitmproxy.http import HTTPFlow
+
+from addons.flows import Pairs
+from addons.options import RecorderOptions
+from addons.runs import Tag
+
+TAG = "edgetape.tag"  # in flow.metadata: the Tag of a request
+INSIDE = "edgetape.inside"  # in flow.metadata: whether the request came inside a CONNECT
+
+
+class RunTag:
+    """Remembers what each CONNECT said, and marks every request."""
+
+    def __init__(self, options: RecorderOptions) -> None:
+        self._run_headers = _names(options.run_headers)
+        self._parent_headers = _names(options.parent_headers)
+        self._ours = {*self._run_headers, *self._parent_headers, b"proxy-authorization", b"proxy-connection"}
+        self._connects: dict[str, Tag] = {}
+        self._latest: dict[str, Tag] = {}
+
+    def http_connect(self, flow: HTTPFlow) -> None:
+        """A CONNECT: what it says holds for all that comes inside."""
+        self._mark(flow)
+        self._connects[flow.client_conn.id] = flow.metadata[TAG]
+
+    def requestheaders(self, flow: HTTPFlow) -> None:
+        """A request: marked, and its headers for us taken off."""
+        self._mark(flow)
+
+    def client_disconnected(self, client: Client) -> None:
+        """Nothing more comes on this connection."""
+        self._connects.pop(client.id, None)
+        self._latest.pop(client.id, None)
+
+    def said_by(self, client: Client) -> Tag:
+        """What was last said on a connection."""
+        return self._latest.get(client.id, Tag())
+
+    def _mark(self, flow: HTTPFlow) -> None:
+        fields, client = flow.request.headers.fields, flow.client_conn.id
+        before = self._connects.get(client, Tag())
+        tag = Tag(
+            name=_first(fields, self._run_headers) or credentials(fields)[0] or before.name,
+            parent=_first(fields, self._parent_headers) or before.parent,
+        )
+        self._latest[client] = tag
+        flow.metadata[TAG] = tag
+        flow.metadata[INSIDE] = client in self._connects
+        flow.request.headers.fields = tuple(pair for pair in fields if pair[0].lower() not in self._ours)
+
+
+def credentials(fields: Pairs) -> tuple[str, str]:
+    """User name and password of Proxy-Authorization (RFC 7617), both empty when there is none that can be read."""
+    scheme, _, encoded = _first(fields, [b"proxy-authorization"]).partition(" ")
+    try:
+        raw = base64.b64decode(encoded.strip(), validate=True) if scheme.lower() == "basic" else b""
+    except (binascii.Error, ValueError):
+        return "", ""
+    user, _, password = raw.decode("utf-8", "surrogateescape").partition(":")
+    return user, password
+
+
+def _first(fields: Pairs, names: Iterable[bytes]) -> str:
+    said = {name.lower(): value for name, value in reversed(fields)}
+    value = next((said[name] for name in names if said.get(name)), b"")
+    return value.decode("utf-8", "surrogateescape")
+
+
+def _names(names: Iterable[str]) -> list[bytes]:
+    return [name.lower().encode() for name in names]

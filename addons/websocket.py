@@ -1,0 +1,36 @@
+"""Records the messages of a WebSocket (RFC 6455), each before it goes on, and its end."""
+
+from mitmproxy.http import HTTPFlow
+
+from addons import redaction
+from addons.keeping import Keeping, watched
+
+
+class WebSocket:
+    """What follows an answer of 101 to an upgrade to WebSocket."""
+
+    def __init__(self, keeping: Keeping) -> None:
+        self.keeping = keeping
+
+    @watched
+    async def websocket_message(self, flow: HTTPFlow) -> None:
+        """One whole message, whatever its frames."""
+        live = self.keeping.flows.get(flow)
+        if live is None or flow.websocket is None:
+            return
+        message = flow.websocket.messages[-1]
+        flow.websocket.messages.clear()  # mitmproxy would keep them all
+        draft = redaction.message_draft(live, message.content, from_agent=message.from_client, is_text=message.is_text)
+        await self.keeping.keep(live.run, draft, live.request)
+
+    @watched
+    async def websocket_end(self, flow: HTTPFlow) -> None:
+        """The end; 1006 when nobody said goodbye."""
+        live, socket = self.keeping.flows.get(flow), flow.websocket
+        if live is None or socket is None:
+            return
+        draft = redaction.goodbye_draft(
+            live, socket.close_code or 1006, socket.close_reason or "", socket.closed_by_client
+        )
+        await self.keeping.keep(live.run, draft, live.request)
+        self.keeping.flows.end(flow)

@@ -1,0 +1,1 @@
+"""The audit wing: where people look at runs."""

@@ -1,0 +1,1 @@
+"""The demo: a real agent, a real model and a real tool server, recorded, proved and replayed."""

@@ -1,0 +1,38 @@
+"""`edgetape env`: the variables that make a program use the recorder and trust its authority."""
+
+import os
+
+import click
+
+from proxy.border import Verb
+from proxy.environment import changes
+from proxy.options import Shared, options
+from proxy.output import as_json_text
+from proxy.settings import NO_TOKEN
+
+_EPILOG = """\b
+    eval "$(edgetape env)"                     sh, bash, zsh
+    edgetape env --shell fish | source         fish
+    edgetape env --shell dotenv > .env         a file for other tools
+With --json: an object of name and value; null stands for a variable to unset.
+"""
+
+
+@click.command(cls=Verb, short_help="Print what points a program at the recorder.", epilog=_EPILOG)
+@options("shell", "name", "host", "port", "token", "json", name="default", port=8484, token=NO_TOKEN)
+@click.pass_context
+def command(context: click.Context, shell: str, name: str, host: str, port: int, token: str, as_json: bool) -> int:
+    """Print the variables that send a program through `edgetape proxy`.
+
+    The certificate authority is made on first use.
+    """
+    from proxy.passage import Way, passage
+    from proxy.shell import render
+    from store.authority import Authority
+
+    shared: Shared = context.obj
+    authority = Authority.open_or_create(shared.authority)
+    wanted = passage(os.environ, Way(port, name, token, host), authority, shared.authority / "clients")
+    needed = changes(os.environ, wanted)
+    click.echo(as_json_text(needed) if as_json else render(needed, shell), nl=as_json)
+    return 0

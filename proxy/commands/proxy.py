@@ -1,0 +1,111 @@
+"""`edgetape proxy`: the long-lived recorder for many agents."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from proxy.border import Misuse, Verb
+from proxy.loop import run
+from proxy.options import Shared, options
+from proxy.settings import NO_TOKEN, PROXY_PORT, Durability, Local
+from proxy.talk import Talk
+from proxy.words import count
+
+if TYPE_CHECKING:
+    from proxy.passage import Way
+
+_EPILOG = """\b
+Each agent names its run in the proxy URL: http://NAME:TOKEN@127.0.0.1:PORT. `edgetape env` prints all that it needs.
+A run is closed when nothing came for --idle seconds; the same name later opens a new run.
+With --json: one line {port, host, url, pid, store} as soon as it listens.
+"""
+
+
+class Given(TypedDict):
+    """The options as click gives them."""
+
+    host: str
+    port: int
+    token: str | None
+    durability: Durability
+    upstream_ca: Path | None
+    local: Local
+    idle: float
+    as_json: bool
+
+
+@click.command(cls=Verb, short_help="Record many agents, until TERM or Ctrl-C.", epilog=_EPILOG)
+@options(
+    "host",
+    "port",
+    "token",
+    "durability",
+    "upstream-ca",
+    "local",
+    "idle",
+    "json",
+    port=PROXY_PORT,
+    durability="group",
+)
+@click.pass_context
+def command(context: click.Context, **given: Unpack[Given]) -> int:
+    """Record every agent that is pointed here, until TERM or Ctrl-C."""
+    # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
+    from addons.guard import UnsafeAddress, check_address
+    from addons.options import RecorderOptions
+    from proxy.passage import Way
+    from proxy.service import Service
+    from proxy.silence import distrust
+    from proxy.upstream import upstream_proxy
+    from store.authority import Authority
+    from store.core import redact
+    from store.writer import Writer
+
+    shared: Shared = context.obj
+    try:
+        check_address(given["host"], given["token"])
+    except UnsafeAddress as error:
+        raise Misuse(str(error), hint=error.hint) from error
+    authority = Authority.open_or_create(shared.authority)
+    recorder = RecorderOptions(
+        confdir=authority.folder,
+        listen_host=given["host"],
+        listen_port=given["port"],
+        token=given["token"],
+        upstream_ca=given["upstream_ca"],
+        route=upstream_proxy(os.environ).route,
+        durability=given["durability"],
+        local=given["local"],
+        secrets=tuple(redact.credentials(os.environ).values()),
+        idle_close_s=given["idle"],
+    )
+    talk = Talk.of(context)
+
+    def ready(port: int) -> None:
+        way = Way(port, "NAME", given["token"] or NO_TOKEN, given["host"])
+        _announce(talk, shared.store, way, as_json=given["as_json"])
+
+    with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+        counts = run(talk, Service(writer, recorder).run(ready))
+    talk.say(f"edgetape: recorded {count(counts.exchanges, 'exchange')} and {count(counts.tunnels, 'tunnel')}")
+    if counts.distrusted:
+        cause = distrust(counts.distrusted)
+        talk.warn(cause.sentence, cause.hint)
+    if counts.last_failure:
+        talk.error(f"something was not recorded: {counts.last_failure}")
+        return Verb.failure
+    return 0
+
+
+def _announce(talk: Talk, store: Path, way: "Way", *, as_json: bool) -> None:
+    if as_json:
+        place = {"port": way.port, "host": way.host, "url": way.url, "pid": os.getpid(), "store": str(store)}
+        click.echo(json.dumps(place))
+    options = "" if way.port == PROXY_PORT else f" --port {way.port}"
+    options += "" if way.token == NO_TOKEN else " --token TOKEN"
+    talk.say(f"edgetape: recording on {way.host}:{way.port} into {store}")
+    talk.say(f'in each agent\'s shell: eval "$(edgetape env --name NAME{options})"')

@@ -1,0 +1,93 @@
+"""`edgetape record`: run an agent and record every exchange it has with the outside."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from proxy.border import OUR_FAILURE, Misuse, Wrapper
+from proxy.loop import run
+from proxy.options import Shared, options
+from proxy.settings import Durability, Local
+from proxy.talk import Talk
+
+_EPILOG = """\b
+Exit codes: the agent's own; 125 edgetape itself failed; 126 the command cannot be executed; 127 it was not found;
+2 usage.
+"""
+
+
+class Given(TypedDict):
+    """The options as click gives them."""
+
+    name: str | None
+    workflow: str | None
+    labels: Sequence[str]
+    upstream_ca: Path | None
+    durability: Durability
+    local: Local
+    port: int
+
+
+@click.command(
+    cls=Wrapper,
+    short_help="Run an agent and record it.",
+    epilog=_EPILOG,
+    context_settings={"allow_interspersed_args": False},
+)
+@click.argument("argv", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
+@options("name", "workflow", "label", "upstream-ca", "durability", "local", "port", durability="strict", port=0)
+@click.pass_context
+def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given]) -> int:
+    """Record a run of COMMAND.
+
+    The command keeps its stdin, stdout, stderr, terminal, signals and exit code.
+    """
+    if not argv:
+        raise Misuse("no command to record", hint="edgetape record -- python my_agent.py")
+    # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
+    from addons.options import RecorderOptions
+    from proxy.agent import AgentNotStarted, refuse_unknown
+    from proxy.closing import say_recorded
+    from proxy.identity import Introduction, parent_in
+    from proxy.recording import Plan, record
+    from store.authority import Authority
+    from store.writer import Writer
+
+    shared: Shared = context.obj
+    introduction = Introduction(
+        name=given["name"],
+        workflow=given["workflow"],
+        labels=dict(_label(label) for label in given["labels"]),
+        parent=parent_in(shared.store, os.environ),
+    )
+    recorder = RecorderOptions(
+        confdir=shared.authority,
+        listen_port=given["port"],
+        upstream_ca=given["upstream_ca"],
+        durability=given["durability"],
+        local=given["local"],
+    )
+    talk = Talk.of(context)
+    try:
+        refuse_unknown(argv, os.environ)
+        authority = Authority.open_or_create(shared.authority)
+        with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+            recording = run(talk, record(Plan(argv, introduction, recorder), writer, authority))
+    except AgentNotStarted as error:
+        talk.error(str(error), error.hint)
+        return error.exit_code
+    if writer.signing_failure is not None:
+        talk.warn(f"the recording is not signed: {writer.signing_failure}", writer.signing_failure.hint)
+    say_recorded(talk, shared.store, recording)
+    return OUR_FAILURE if recording.failure else recording.ended.code
+
+
+def _label(given: str) -> tuple[str, str]:
+    key, equals, value = given.partition("=")
+    if not equals or not key:
+        raise Misuse(f"a label is KEY=VALUE, not {given}")
+    return key, value

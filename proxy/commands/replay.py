@@ -1,0 +1,133 @@
+"""`edgetape replay`: run an agent again, answered from a recording, with no way out."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from proxy import loop
+from proxy.border import OUR_FAILURE, Misuse, Wrapper
+from proxy.options import Shared, options
+from proxy.settings import Local, OnDrift, OnMiss, Order
+from proxy.talk import Talk
+from proxy.words import printable
+
+if TYPE_CHECKING:
+    from replay_server.report import Report
+
+_EPILOG = """\b
+Exit codes: the agent's own when the replay is clean; 40 drifted or reordered; 41 unexpected or exhausted;
+42 never requested; 43 refused (something tried to get out); 125 edgetape itself failed; 126 the command cannot
+be executed; 127 it was not found; 2 usage.
+The verdict in words is the last line of stderr. --json prints the report on stdout, after the agent's own output.
+"""
+
+
+class Given(TypedDict):
+    """The options as click gives them."""
+
+    on_drift: OnDrift
+    on_miss: OnMiss
+    order: Order
+    ignored: Sequence[str]
+    grace: float
+    pace: str
+    local: Local
+    no_confine: bool
+    allowed_ports: Sequence[int]
+    as_json: bool
+    report: Path | None
+
+
+@click.command(cls=Wrapper, short_help="Run an agent again, from a recording.", epilog=_EPILOG)
+@click.argument("run", metavar="RUN")
+@click.argument("argv", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@options(
+    "on-drift",
+    "on-miss",
+    "order",
+    "ignore",
+    "grace",
+    "pace",
+    "local",
+    "no-confine",
+    "allow-local",
+    "json",
+    "report",
+)
+@click.pass_context
+def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
+    """Run the recorded command of RUN again, or COMMAND, and answer it from the recording.
+
+    Nothing that it asks for is fetched; where the system allows it, it has no network at all.
+    """
+    shared: Shared = context.obj
+    # First of all: a process that has threads or an open store cannot be confined any more.
+    from proxy.confinement import Unconfined, enter
+
+    confinement = Unconfined("as asked") if given["no_confine"] else enter(given["allowed_ports"])
+
+    from proxy.agent import AgentNotStarted
+    from proxy.replaying import Stage, replay
+    from proxy.revival import revival
+    from replay_server.modes import NotAllowed, Pace
+    from replay_server.normalise import BadRule, Rules
+    from replay_server.server import ReplayOptions
+    from store.authority import Authority
+    from store.core import redact
+    from store.reader import Reader
+    from store.writer import Writer
+
+    try:
+        Pace.parse(given["pace"])
+        Rules.of(given["ignored"])
+    except (BadRule, NotAllowed) as error:
+        raise Misuse(str(error), hint=error.hint) from error
+    talk = Talk.of(context)
+    if isinstance(confinement, Unconfined) and not given["no_confine"]:
+        talk.warn(f"the agent is not confined: {confinement.reason}", confinement.hint)
+    authority = Authority.open_or_create(shared.authority)
+    with Reader.open(shared.store) as reader:
+        info = reader.find(run)
+        revived = revival(reader, info, argv, os.environ)
+        options = ReplayOptions(
+            on_drift=given["on_drift"],
+            on_miss=given["on_miss"],
+            grace_s=given["grace"],
+            order=given["order"],
+            pace=given["pace"],
+            local=given["local"],
+            ignore=tuple(given["ignored"]),
+            secrets=tuple(redact.credentials(revived.environment).values()),
+        )
+        with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+            stage = Stage(reader, writer, authority, confinement)
+            try:
+                report = loop.run(talk, replay(stage, info, revived, options))
+            except AgentNotStarted as error:
+                talk.error(str(error), error.hint)
+                return error.exit_code
+    written = given["report"] is None or _write(talk, report, given["report"])
+    _tell(talk, report, given)
+    return report.exit_code if written else OUR_FAILURE
+
+
+def _write(talk: Talk, report: "Report", path: Path) -> bool:
+    try:
+        path.write_text(report.json() + "\n", "utf-8")
+    except OSError as error:
+        talk.error(f"the report cannot be written to {path}: {error.strerror}")
+        return False
+    return True
+
+
+def _tell(talk: Talk, report: "Report", given: Given) -> None:
+    if given["as_json"]:
+        click.echo(report.json())
+    *lines, verdict = report.text().splitlines()
+    for line in lines:
+        talk.say(printable(line))
+    talk.always(printable(verdict))

@@ -1,0 +1,91 @@
+"""`edgetape runs`: the recorded runs, newest first."""
+
+from collections.abc import Mapping
+
+import click
+
+from proxy.border import Verb
+from proxy.options import Shared, options
+from proxy.output import as_json_text, table
+from proxy.talk import Talk
+from proxy.words import moment, printable
+from store.reader import Reader, RunInfo
+
+ID_CHARS_MIN = 8
+
+_EPILOG = """\b
+With --json: an array of {id, name, mode, workflow, parent, opened, closed, reason, exit_code, events, steps};
+parent is null or {run, seq, event_hash}; closed, reason and exit_code are null while it is open.
+"""
+
+
+@click.command(cls=Verb, short_help="List the runs, newest first.", epilog=_EPILOG)
+@options("mode", "limit", "json")
+@click.pass_context
+def command(context: click.Context, mode: str | None, limit: int | None, as_json: bool) -> int:
+    """List the runs of the store, newest first."""
+    shared: Shared = context.obj
+    with Reader.open(shared.store) as reader:
+        everything = reader.runs()
+    runs = [run for run in everything if mode in (None, run.mode)][:limit]
+    if as_json:
+        click.echo(as_json_text([as_record(run) for run in runs]))
+        return 0
+    if not runs:
+        Talk.of(context).say(
+            "no runs yet; record one: edgetape record -- COMMAND" if not everything else "no such runs"
+        )
+        return 0
+    width = distinct(everything)
+    names = {run.id: run.name for run in everything if run.name}
+    rows = [_row(run, width, names) for run in runs]
+    table(shared.color, ("run", "name", "mode", "opened", "steps", "ended"), rows, right=(4,))
+    return 0
+
+
+def as_record(run: RunInfo) -> dict[str, object]:
+    """A run as --json prints it."""
+    parent = run.parent
+    return {
+        "id": run.id,
+        "name": run.name or None,
+        "mode": run.mode,
+        "workflow": run.workflow or None,
+        "parent": None if parent is None else {"run": parent.run, "seq": parent.seq, "event_hash": parent.event_hash},
+        "opened": run.opened,
+        "closed": run.closed or None,
+        "reason": run.reason,
+        "exit_code": run.exit_code,
+        "events": run.events,
+        "steps": run.steps,
+    }
+
+
+def distinct(runs: list[RunInfo]) -> int:
+    """How many characters of an id tell all these runs apart, at least ID_CHARS_MIN."""
+    width = ID_CHARS_MIN
+    while width < 36 and len({run.id[:width] for run in runs}) < len(runs):
+        width += 1
+    return width
+
+
+def ending(run: RunInfo) -> str:
+    """How a run ended, in plain words."""
+    if not run.closed:
+        return "still open"
+    words = {
+        "normal": "closed",
+        "agent_exit": "agent ended",
+        "idle": "idle",
+        "operator": "stopped",
+        "crash_recovered": "recovered after a crash",
+    }
+    said = words.get(run.reason or "", run.reason or "closed")
+    return said if run.exit_code is None else f"{said}, exit {run.exit_code}"
+
+
+def _row(run: RunInfo, width: int, names: Mapping[str, str]) -> tuple[str, ...]:
+    name = printable(run.name or "", one_line=True)
+    of = names.get(run.parent.run, run.parent.run[:width]) if run.parent is not None else ""
+    mode = f"{run.mode} of {printable(of, one_line=True)}" if of else run.mode
+    return (run.id[:width], name, mode, moment(run.opened), f"{run.steps:,}", ending(run))

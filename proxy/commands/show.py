@@ -1,0 +1,120 @@
+"""`edgetape show`: a run as a timeline, or one of its steps whole."""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from proxy.border import Misuse, Verb
+from proxy.options import Shared, options
+from proxy.output import as_json_text, table
+from proxy.talk import Talk
+from proxy.timeline import Line, clock, lines
+from proxy.words import count, duration, folded, microseconds_between, moment, printable
+from store.exchange import Exchange, Happening, Step, steps
+from store.reader import Reader, RunInfo
+
+LINES_MAX = 400
+
+_EPILOG = """\b
+With --json: {run, command, steps}; run is as `edgetape runs --json` has it; steps are
+{step, at_us, took_us, status, words, mark}; step is null for what is not counted (a tunnel, a gap).
+With --json and STEP: the same members and {asked, request, response, error, messages}; a body is
+{media_type, coding, length, sha256, text | b64} with its coding undone, or {missing}.
+"""
+
+
+@click.command(cls=Verb, short_help="Show a run, a line a step, or a step whole.", epilog=_EPILOG)
+@click.argument("run", metavar="RUN")
+@click.argument("step", type=click.IntRange(min=1), required=False)
+@options("raw", "json")
+@click.pass_context
+def command(context: click.Context, run: str, step: int | None, raw: str | None, as_json: bool) -> int:
+    """Show what happened in RUN, a line a step, or its step STEP whole."""
+    if raw is not None and step is None:
+        raise Misuse("--raw needs a step", hint=f"edgetape show {run} STEP --raw {raw}")
+    shared: Shared = context.obj
+    with Reader.open(shared.store) as reader:
+        info = reader.find(run)
+        happened = steps(reader.events(info.id))
+        if step is None:
+            _show_run(context, reader, info, happened, as_json=as_json)
+        else:
+            _show_step(context, reader, _chosen(happened, step, info), raw, as_json=as_json)
+    return 0
+
+
+def _show_run(
+    context: click.Context, reader: Reader, info: RunInfo, happened: Sequence[Step], *, as_json: bool
+) -> None:
+    from proxy.commands.runs import as_record
+    from proxy.identity import command_of
+
+    shared: Shared = context.obj
+    argv = command_of(reader, info.id)
+    rows = lines(happened, reader)
+    if as_json:
+        record = {"run": as_record(info), "command": argv, "steps": [row.as_record() for row in rows]}
+        click.echo(as_json_text(record))
+        return
+    for line in _head(info, argv):
+        click.echo(line)
+    if rows:
+        click.echo()
+        heads = ("step", "at", "took", "status", "what")
+        table(shared.color, heads, [_cells(row) for row in rows], right=(0, 1, 2), marks=[r.mark for r in rows])
+    talk = Talk.of(context)
+    talk.say(f"\none step whole: edgetape show {info.id} STEP" if rows else "the run has no steps")
+
+
+def _head(info: RunInfo, argv: Sequence[str]) -> Iterator[str]:
+    from proxy.commands.runs import ending
+
+    name = f" {printable(info.name, one_line=True)}" if info.name else ""
+    of = f" of {info.parent.run}" if info.parent is not None else ""
+    yield f"run{name} {info.id} ({info.mode}{of})"
+    lasted = f", {duration(microseconds_between(info.opened, info.closed))}" if info.closed else ""
+    yield f"{moment(info.opened)}{lasted}; {ending(info)}; {count(info.steps, 'step')}"
+    if argv:
+        yield f"command: {folded(printable(' '.join(argv), one_line=True), 200)}"
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    number = "" if line.number is None else str(line.number)
+    took = "" if line.took_us is None else duration(line.took_us)
+    return number, clock(line.at_us), took, line.status, line.words
+
+
+def _chosen(happened: Sequence[Step], step: int, info: RunInfo) -> Step:
+    for found in happened:
+        if found.step == step:
+            return found
+    raise Misuse(
+        f"run {info.id} has no step {step}: it has {count(info.steps, 'step')}", hint=f"edgetape show {info.id}"
+    )
+
+
+def _show_step(context: click.Context, reader: Reader, step: Step, raw: str | None, *, as_json: bool) -> None:
+    from proxy.body import request_body, response_body
+    from proxy.exhibit import exhibit
+    from proxy.page import page
+
+    if raw is not None:
+        if isinstance(step, Happening):
+            raise Misuse(f"step {step.step} is no exchange: it has no {raw}")
+        body = request_body(reader, step) if raw == "request" else response_body(reader, step)
+        if body is not None and body.missing:
+            raise Misuse(body.missing)
+        sys.stdout.buffer.write(body.content if body is not None else b"")
+        return
+    if as_json:
+        click.echo(as_json_text(exhibit(reader, step)))
+        return
+    everything = list(page(reader, step))
+    verbose = context.obj.loudness > 0
+    for line in everything if verbose else everything[:LINES_MAX]:
+        click.echo(line)
+    if not verbose and len(everything) > LINES_MAX:
+        hidden = count(len(everything) - LINES_MAX, "line")
+        whole = "edgetape show -v, or a body alone with --raw" if isinstance(step, Exchange) else "edgetape show -v"
+        Talk.of(context).say(f"... {hidden} more: {whole}")

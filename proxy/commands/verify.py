@@ -1,0 +1,83 @@
+"""`edgetape verify`: the proof, its verdict and its limits (docs/format.md, section 7)."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from proxy.border import Misuse, Verb
+from proxy.options import Shared, options
+from proxy.output import as_json_text
+from proxy.talk import Talk
+from store.core.checkpoint import VerifierKey
+from store.core.errors import Malformed
+
+EXIT_POLICY_NOT_MET = 10
+FINDINGS_MAX = 50
+
+_EPILOG = """\b
+Exit codes: 0 verified; 10 verified, but a flag is up and --strict was given; 20 INVALID; 21 DIVERGED;
+30 INCOMPLETE; 2 usage; 3 could not run.
+With --json: {verdict, exit_code, subject, runs, events, bodies, flags, checkpoint, key, findings, newer, limits,
+line}; a finding is {code, meaning, run, seq, sentence}.
+"""
+
+
+@click.command(cls=Verb, short_help="Prove a run, or the whole store.", epilog=_EPILOG)
+@click.argument("run", metavar="[RUN]", required=False)
+@options("key", "strict", "json")
+@click.pass_context
+def command(context: click.Context, run: str | None, key: str | None, strict: bool, as_json: bool) -> int:
+    """Prove that RUN, or without it the whole store, is as it was recorded."""
+    from store.verify import LIMITS, verify
+
+    shared: Shared = context.obj
+    talk = Talk.of(context)
+    pin = None if key is None else _verifier_key(key)
+    with _progress(talk, wanted=run is None and not as_json) as progress:
+        verdict = verify(shared.store, run, pin, progress)
+    code = EXIT_POLICY_NOT_MET if strict and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
+    if as_json:
+        click.echo(as_json_text({**verdict.record, "exit_code": code}))
+        return code
+    for finding in verdict.findings[:FINDINGS_MAX]:
+        click.echo(str(finding))
+    if len(verdict.findings) > FINDINGS_MAX:
+        click.echo(f"... and {len(verdict.findings) - FINDINGS_MAX} more: edgetape verify --json")
+    for sentence in verdict.newer:
+        click.echo(sentence)
+    click.echo(verdict.line)
+    talk.say(LIMITS)
+    return code
+
+
+@contextlib.contextmanager
+def _progress(talk: Talk, *, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr, where there is a person to see it."""
+    if not wanted or talk.loudness < 0 or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True, no_color=not talk.color), transient=True) as bar:
+        task = bar.add_task("verifying runs", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _verifier_key(given: str) -> VerifierKey:
+    """A vkey as it is, or the first line of a file that holds one."""
+    text = given
+    if "+" not in given or Path(given).is_file():
+        try:
+            text = Path(given).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise Misuse(f"no verifier key can be read from {given}: {error}") from error
+    try:
+        return VerifierKey.parse(text)
+    except Malformed as error:
+        raise Misuse(
+            f"{given}: {error}", hint="a vkey is NAME+ID+KEY, as the first line of a checkpoint's keeper has it"
+        ) from error

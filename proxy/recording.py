@@ -1,0 +1,87 @@
+"""One recorded run: the recorder, the agent under it, and the end of both."""
+
+import os
+import secrets
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from addons.options import RecorderOptions
+from addons.recorder import Recorder
+from proxy.agent import AgentNotStarted, Ended, running_agent
+from proxy.identity import RUN_VARIABLE, Introduction, run_open
+from proxy.owner import Owner
+from proxy.passage import Way, passage
+from proxy.silence import Noticed
+from proxy.upstream import upstream_proxy
+from store.authority import Authority
+from store.core import redact
+from store.core.errors import StoreUnusable
+from store.labels.classify import RULES
+from store.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be recorded: the agent's command, what its run is called, and what the recorder is told."""
+
+    argv: Sequence[str]
+    introduction: Introduction
+    options: RecorderOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How it went. `failure` says what was not recorded, empty when nothing was lost."""
+
+    run: str
+    ended: Ended
+    noticed: Noticed
+    failure: str
+
+
+async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
+    """Runs the agent with everything that it sends through a recorder, and closes its run.
+
+    Raises AgentNotStarted, and what the recorder raises when it cannot listen.
+    """
+    owner = Owner()
+    token = secrets.token_urlsafe(16)
+    options = replace(
+        plan.options,
+        confdir=authority.folder,
+        token=token,
+        owns_port=owner.owns,
+        route=upstream_proxy(os.environ).route,
+        secrets=tuple(redact.credentials(os.environ).values()),
+    )
+    recorder = Recorder(writer, options)
+    await recorder.start()
+    try:
+        run = recorder.open_run(run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, RULES))
+        await writer.checkpoint()  # a store that takes nothing, or a missing key, must not be found out later
+        with tempfile.TemporaryDirectory(prefix="edgetape-") as folder:
+            way = Way(recorder.port, run, token)
+            environment = passage(os.environ, way, authority, Path(folder), {RUN_VARIABLE: run})
+            try:
+                with running_agent(plan.argv, environment) as agent:
+                    owner.agent = agent
+                    ended = await agent.wait()
+            except AgentNotStarted as error:
+                await recorder.close_run(run, "agent_exit", error.exit_code)
+                raise
+        failure = await _close(recorder, run, ended)
+    finally:
+        await recorder.stop("operator")
+    counts = recorder.counts
+    return Recording(run, ended, Noticed(counts.tunnels, counts.distrusted, ended.code), counts.last_failure or failure)
+
+
+async def _close(recorder: Recorder, run: str, ended: Ended) -> str:
+    """Ends the run; what a broken store says is told once the agent's own end is known."""
+    try:
+        await recorder.close_run(run, "agent_exit", ended.code)
+    except StoreUnusable as error:
+        return str(error)
+    return ""

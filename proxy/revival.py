@@ -1,0 +1,43 @@
+"""The agent of a replay: the recorded command in its recorded folder, or the one that was given instead."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proxy.border import Misuse
+from proxy.identity import recorded
+from store.reader import Reader, RunInfo
+
+_GIVE = "give it after --: edgetape replay {} -- COMMAND"
+
+
+@dataclass(frozen=True, slots=True)
+class Revival:
+    """What to run: `folder` is None for the current one; `environment` has what SDKs refuse to start without."""
+
+    argv: tuple[str, ...]
+    folder: Path | None
+    environment: Mapping[str, str]
+
+
+def revival(reader: Reader, run: RunInfo, given: Sequence[str], environment: Mapping[str, str]) -> Revival:
+    """What to run for a replay of `run`; `given` is the command line's own command, or empty.
+
+    Raises Misuse for a recorded command that cannot be run again as it stands, BodyUnavailable for an erased one.
+    """
+    known = recorded(reader, run.id)
+    revived = {name: stand_in(name) for name in known.credential_names} | dict(environment)
+    if given:
+        return Revival(tuple(given), None, revived)
+    give = _GIVE.format(run.name or run.id)
+    if not known.argv:
+        raise Misuse(f"run {run.id} was recorded without the command of its agent", hint=give)
+    if known.is_redacted:
+        raise Misuse("the recorded command held a secret, which was not recorded", hint=give)
+    argv = tuple(argument.decode("utf-8", "surrogateescape") for argument in known.argv)
+    return Revival(argv, known.folder, revived)
+
+
+def stand_in(name: str) -> str:
+    """A value for a credential that was set at the recording and is not now."""
+    return f"edgetape-stand-in-for-{name.lower().replace('_', '-')}"

@@ -1,0 +1,47 @@
+"""A recorder that runs until it is told to end."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+from addons.options import RecorderOptions
+from addons.recorder import Counts, Recorder
+from store.writer import Writer
+
+ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+class Service:
+    """The long-lived recorder."""
+
+    def __init__(self, writer: Writer, options: RecorderOptions) -> None:
+        self._writer = writer
+        self._options = options
+
+    async def run(self, ready: Callable[[int], None]) -> Counts:
+        """Listens, calls `ready` with the port, and returns at TERM or Ctrl-C, with every run closed.
+
+        The result is what it has seen.
+        """
+        recorder = Recorder(self._writer, self._options)
+        await recorder.start()
+        try:
+            ready(recorder.port)
+            await _told_to_end()
+        finally:
+            await recorder.stop()
+        return recorder.counts
+
+
+async def _told_to_end() -> None:
+    """Waits for a signal; a second one ends the process as it always does."""
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+
+    def end() -> None:
+        for number in ENDING:
+            loop.remove_signal_handler(number)
+        told.set()
+
+    for number in ENDING:
+        loop.add_signal_handler(number, end)
+    await told.wait()

@@ -1,0 +1,156 @@
+"""The one table of settings: name, default, help and environment variable of every option."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+import platformdirs
+
+Color = Literal["auto", "always", "never"]
+Durability = Literal["strict", "group"]
+Local = Literal["pass", "record"]
+OnDrift = Literal["stop", "serve"]
+OnMiss = Literal["fail"]
+Order = Literal["causal", "strict", "any"]
+type Kind = click.Choice[str] | click.Path | click.IntRange | click.FloatRange | type[str] | None
+type Default = str | int | float | Callable[[], Path] | None
+
+NO_TOKEN = "x"  # stands where a password must stand, for a recorder that asks for none
+PROXY_PORT = 8484
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+_PORT = click.IntRange(0, 65535)
+_SECONDS = click.FloatRange(min=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table; `member` is the parameter's name in the verb where it is not that of the flag."""
+
+    name: str
+    help: str
+    kind: Kind = None
+    default: Default = None
+    default_text: str | bool = True
+    short: str = ""
+    flag: bool = False
+    many: bool = False
+    metavar: str | None = None
+    member: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable: EDGETAPE_ and the name."""
+        return "EDGETAPE_" + self.name.upper().replace("-", "_")
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """How click is told of it."""
+        return tuple(filter(None, (f"--{self.name}", self.short, self.member)))
+
+
+def _default_store() -> Path:
+    return platformdirs.user_data_path("edgetape", appauthor=False) / "store"
+
+
+def _default_keys() -> Path:
+    return platformdirs.user_config_path("edgetape", appauthor=False) / "keys"
+
+
+def _default_authority() -> Path:
+    return platformdirs.user_config_path("edgetape", appauthor=False) / "authority"
+
+
+SHARED = (
+    Setting("store", "Folder of the recordings.", _FOLDER, _default_store, "user data folder, edgetape/store"),
+    Setting(
+        "keys",
+        "Folder of the signing key.",
+        _FOLDER,
+        _default_keys,
+        "user configuration folder, edgetape/keys",
+    ),
+    Setting(
+        "authority",
+        "Folder of the certificate authority that agents are to trust.",
+        _FOLDER,
+        _default_authority,
+        "user configuration folder, edgetape/authority",
+    ),
+    Setting("quiet", "Say only what went wrong.", short="-q", flag=True),
+    Setting("verbose", "Say more.", short="-v", flag=True),
+    Setting("color", "Color the output; NO_COLOR is honoured.", click.Choice(("auto", "always", "never")), "auto"),
+)
+
+_LOCAL = "A server in the agent's own processes: pass its traffic through as a tunnel, or take it as any other."
+
+TABLE: Mapping[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting("json", "Print JSON on stdout.", flag=True, member="as_json"),
+        # record, proxy
+        Setting("name", "Name of the run.", str),
+        Setting("workflow", "Workflow that the run belongs to.", str),
+        Setting("label", "A label of the run; may be repeated.", str, many=True, metavar="KEY=VALUE", member="labels"),
+        Setting("upstream-ca", "PEM file of further roots that servers' certificates may lead to.", _FILE),
+        Setting(
+            "durability",
+            "strict: every exchange is on disk before the agent has its answer; group: soon after.",
+            click.Choice(("strict", "group")),
+        ),
+        Setting("local", _LOCAL, click.Choice(("pass", "record")), "pass"),
+        Setting("host", "Address to listen on; another than a loopback one needs --token.", str, "127.0.0.1"),
+        Setting("port", "Port to listen on; 0 takes a free one.", _PORT),
+        Setting("token", "Token that agents must send as the proxy password.", str),
+        Setting("idle", "Seconds without traffic after which a run is closed.", _SECONDS, 300.0),
+        # runs, show
+        Setting("mode", "Only runs of this mode (record, replay, fork ...).", str),
+        Setting("limit", "At most so many runs.", click.IntRange(min=1), short="-n"),
+        Setting(
+            "raw",
+            "Write the bytes of one body of the step to stdout, as stored.",
+            click.Choice(("request", "response")),
+        ),
+        # verify
+        Setting("key", "Verifier key (vkey, or a file that holds one) that signatures must be of.", str),
+        Setting("strict", "Exit 10 when the proof holds but a flag is up.", flag=True),
+        # replay
+        Setting(
+            "on-drift",
+            "stop: the first drift ends the replay; serve: answer from the recording, go on, report all.",
+            click.Choice(("stop", "serve")),
+            "stop",
+        ),
+        Setting("on-miss", "What a request gets that nothing recorded answers.", click.Choice(("fail",)), "fail"),
+        Setting("grace", "Seconds that the agent is given to end after a stop.", _SECONDS, 10.0),
+        Setting("pace", "instant, recorded, or a factor of the recorded speed.", str, "instant"),
+        Setting("order", "Which order of requests is asked for.", click.Choice(("causal", "strict", "any")), "causal"),
+        Setting(
+            "ignore",
+            "A rule for what may differ, as a drift report prints it; may be repeated.",
+            str,
+            many=True,
+            member="ignored",
+        ),
+        Setting("no-confine", "Run the agent with the network it has; the report says UNCONFINED.", flag=True),
+        Setting(
+            "allow-local",
+            "A port of this machine that the confined agent may reach; may be repeated.",
+            _PORT,
+            many=True,
+            member="allowed_ports",
+        ),
+        Setting("report", "Write the end report as JSON to this file.", _OUTPUT),
+        # env
+        Setting(
+            "shell",
+            "Shell, or file form, that the variables are written for; bash is read by sh and zsh too.",
+            click.Choice(("bash", "fish", "powershell", "dotenv")),
+            "bash",
+        ),
+    )
+}

@@ -1,0 +1,50 @@
+"""Why a recording saw nothing, as far as that can be told from what the recorder noticed. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proxy.words import count, printable
+
+_IGNORES = (
+    "some clients ignore HTTPS_PROXY (fetch in Node before 22.21, aiohttp's default session, Python's bare"
+    " http.client): set the client's own proxy option, or its base URL"
+)
+_DISTRUST = "the client brings its own roots: point it at the file that SSL_CERT_FILE names, or tunnel that host"
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """What the recorder saw besides exchanges; `distrusted` counts refused certificates by host."""
+
+    tunnels: int
+    distrusted: Mapping[str, int]
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One likely cause, and what to do about it."""
+
+    sentence: str
+    hint: str
+
+
+def likely_cause(noticed: Noticed) -> Cause:
+    """The likeliest reason for a run without an exchange."""
+    if noticed.distrusted:
+        return distrust(noticed.distrusted)
+    if noticed.tunnels:
+        sentence = f"all of its traffic passed unopened, in {count(noticed.tunnels, 'tunnel')}"
+        return Cause(sentence, "`edgetape show` says to whom and why")
+    if noticed.exit_code:
+        sentence = f"the agent ended with exit code {noticed.exit_code}, perhaps before its first request"
+        return Cause(sentence, "see what it said above; " + _IGNORES)
+    return Cause(
+        "nothing connected to the recorder: the agent made no request, or its client ignores the proxy", _IGNORES
+    )
+
+
+def distrust(hosts: Mapping[str, int]) -> Cause:
+    """Clients that did not accept our certificates."""
+    named = ", ".join(printable(host, one_line=True) for host in sorted(hosts)[:5])
+    return Cause(f"a client does not trust edgetape's authority for {named}", _DISTRUST)

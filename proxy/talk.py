@@ -1,0 +1,70 @@
+"""What edgetape says to people: on stderr, as loud as they want it, in color where that can be seen."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+import click
+
+from proxy.options import Shared
+from proxy.settings import Color
+from proxy.words import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """`loudness` is -1 (only what went wrong), 0 or 1."""
+
+    loudness: int = 0
+    color: bool = False
+
+    @classmethod
+    def of(cls, context: click.Context) -> "Talk":
+        """As the command line asks for it."""
+        shared = context.obj
+        if not isinstance(shared, Shared):
+            return cls()
+        return cls(shared.loudness, colored(shared.color, sys.stderr, os.environ))
+
+    def say(self, text: str) -> None:
+        """What a person expects to be told."""
+        if self.loudness >= 0:
+            self.always(text)
+
+    def detail(self, text: str) -> None:
+        """What only a curious person wants to know."""
+        if self.loudness > 0:
+            self.always(text)
+
+    def warn(self, text: str, hint: str = "") -> None:
+        """What must be seen, though the work went on."""
+        self._sentence("warning: " + text, hint, "yellow")
+
+    def error(self, text: str, hint: str = "") -> None:
+        """Why the work did not get done."""
+        self._sentence(text, hint, "red")
+
+    def always(self, text: str) -> None:
+        """A text as it is, on stderr."""
+        # Where nobody reads any more there is nobody to tell; the agent's exit code must still be passed on.
+        with contextlib.suppress(BrokenPipeError):
+            click.echo(text, err=True, color=self.color)
+
+    def _sentence(self, text: str, hint: str, color: str) -> None:
+        self.always(click.style("edgetape:", fg=color, bold=True) + " " + printable(text))
+        if hint:
+            self.always(click.style("hint:", bold=True) + " " + printable(hint))
+
+
+def colored(choice: Color, stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether to color what goes to `stream` (NO_COLOR, FORCE_COLOR and TERM=dumb are honoured)."""
+    if choice != "auto":
+        return choice == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR") or environment.get("CLICOLOR_FORCE"):
+        return True
+    return stream.isatty() and environment.get("TERM") != "dumb"

@@ -1,0 +1,181 @@
+"""A recorded outcome as the bytes that go out: head, pieces, and how it ends. Pure; `send` writes them.
+
+Rules kept here:
+- Status, reason, header order, spelling and repeats, content coding and body bytes are the recorded ones.
+- Framing is made anew and never twice; hop-by-hop headers are never copied (RFC 9110, section 7.6.1).
+- HEAD, 204 and 304 carry no body. A failure stays that failure: it never ends cleanly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Literal
+
+from store.core.chunks import Chunk
+from store.core.form import Pairs
+from store.core.model import Ended, ErrorKind, Framing
+
+type Ending = Literal["clean", "reset", "hold"]
+
+HOP_BY_HOP = frozenset(
+    (
+        b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
+        b"upgrade", b"transfer-encoding", b"content-length",
+    )
+)  # fmt: skip
+_BODILESS_STATUS = (204, 304)
+
+_ENDINGS: dict[Ended | ErrorKind, Ending] = {
+    "complete": "clean",
+    "refused_by_policy": "clean",
+    "reset": "reset",
+    "client_gone": "hold",
+    "timeout": "hold",
+    "dns": "clean",
+    "connect": "clean",
+    "tls": "clean",
+    "refused": "clean",
+}  # without an ending: truncated and recorder_stopped, whose rest nobody knows
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded answer with everything read."""
+
+    status: int
+    reason: bytes
+    headers: Pairs
+    framing: Framing
+    ended: Ended
+    body: bytes = b""
+    chunks: Sequence[Chunk] = ()
+    trailers: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What of a live request decides the framing of its answer."""
+
+    method: str
+    http10: bool = False
+    close: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes that are written by themselves, `wait_us` after what was written before, as recorded."""
+
+    raw: bytes
+    wait_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes out. Without a head nothing does, and only the ending is seen."""
+
+    head: bytes = b""
+    pieces: tuple[Piece, ...] = ()
+    ending: Ending = "clean"
+    keep_alive: bool = False
+
+
+def ending(how: Ended | ErrorKind) -> Ending | None:
+    """How a replay of something that ended so has to end, None where the recording does not know."""
+    return _ENDINGS.get(how)
+
+
+def failure(kind: ErrorKind, live: Live, detail: bytes = b"") -> Answer:
+    """A recorded failure without a status line; `detail` is what was recorded of it.
+
+    Where the server was never reached, the recorder told the agent so, with a 502 (RFC 9110, section 15.6.3).
+    """
+    how = _ENDINGS[kind]
+    if how != "clean":
+        return Answer(ending=how)
+    headers = ((b"Content-Type", b"text/plain"),)
+    said = (detail or kind.encode()) + b"\n"
+    return build(Recorded(502, b"Bad Gateway", headers, "length", "complete", said), replace(live, close=True))
+
+
+def build(recorded: Recorded, live: Live) -> Answer:
+    """The bytes of an answer. `recorded.ended` has an ending."""
+    how = _ENDINGS[recorded.ended]
+    bodiless = live.method == "HEAD" or recorded.status in _BODILESS_STATUS
+    framing = "none" if bodiless else _framing(recorded, live)
+    keep_alive = how == "clean" and framing != "close" and not live.close and not live.http10
+    head = _head(recorded, framing, keep_alive)
+    pieces = () if bodiless else tuple(_pieces(recorded, framing == "chunked"))
+    if framing == "chunked" and how == "clean":
+        last = b"".join(name + b": " + value + b"\r\n" for name, value in recorded.trailers)
+        pieces = (*pieces, Piece(b"0\r\n" + last + b"\r\n"))
+    return Answer(head, pieces, how, keep_alive)
+
+
+def _framing(recorded: Recorded, live: Live) -> Framing:
+    framing = recorded.framing
+    if framing == "frames":
+        framing = "length" if _header(recorded.headers, b"content-length") is not None else "chunked"
+    if framing == "chunked" and live.http10:
+        return "close"
+    return "length" if framing == "none" else framing
+
+
+def _head(recorded: Recorded, framing: Framing, keep_alive: bool) -> bytes:
+    reason = recorded.reason or _reason(recorded.status)
+    lines = [b"HTTP/1.1 %d %s" % (recorded.status, reason)]
+    dropped = HOP_BY_HOP | _connection_options(recorded.headers)
+    framed = _framed(recorded, framing)
+    for name, value in recorded.headers:
+        lower = name.lower()
+        if framed is not None and lower == framed[0].lower():
+            lines.append(name + b": " + framed[1])
+            framed = None
+        elif lower not in dropped:
+            lines.append(name + b": " + value)
+    if framed is not None and framing != "none":
+        lines.append(framed[0] + b": " + framed[1])
+    if not keep_alive:
+        lines.append(b"Connection: close")
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def _framed(recorded: Recorded, framing: Framing) -> tuple[bytes, bytes] | None:
+    """The one framing header: where the recording has it, it keeps its place and spelling."""
+    if framing == "chunked":
+        return b"Transfer-Encoding", b"chunked"
+    if framing == "close" or recorded.status == 204:
+        return None
+    promised = _header(recorded.headers, b"content-length")
+    whole = framing == "length" and _ENDINGS[recorded.ended] == "clean"
+    if promised is None and framing == "none":
+        return None
+    return b"Content-Length", b"%d" % len(recorded.body) if whole or promised is None else promised
+
+
+def _pieces(recorded: Recorded, chunked: bool) -> list[Piece]:
+    lengths = recorded.chunks
+    if sum(chunk.length for chunk in lengths) != len(recorded.body):
+        lengths = (Chunk(len(recorded.body), 0),)
+    pieces, at = [], 0
+    for chunk in lengths:
+        raw = recorded.body[at : at + chunk.length]
+        at += chunk.length
+        if raw:
+            pieces.append(Piece(b"%x\r\n%s\r\n" % (len(raw), raw) if chunked else raw, chunk.wait_us))
+    return pieces
+
+
+def _connection_options(headers: Pairs) -> frozenset[bytes]:
+    values = (value for name, value in headers if name.lower() == b"connection")
+    return frozenset(option.strip().lower() for value in values for option in value.split(b","))
+
+
+def _header(headers: Pairs, name: bytes) -> bytes | None:
+    return next((value for known, value in headers if known.lower() == name), None)
+
+
+def _reason(status: int) -> bytes:
+    try:
+        return HTTPStatus(status).phrase.encode()
+    except ValueError:
+        return b""

@@ -1,0 +1,201 @@
+"""The front of every connection: CONNECT is taken apart here, and the first byte inside decides what it is.
+
+Rules kept here:
+- Nothing is read before it is known whose it is, so TLS and HTTP find every byte where they expect it, whether or not
+  the client waited for the 200.
+- 0x16 is a TLS handshake record (RFC 8446, section 5.1); anything else is served as the plain HTTP that it is.
+- The authority of the CONNECT is the upstream's identity (RFC 9110, section 9.3.6); Host is a header.
+"""
+
+import asyncio
+import ssl
+from typing import Protocol
+
+from replay_server.hello import protocols
+from replay_server.local import is_loopback, reach
+from replay_server.peek import Peek
+from replay_server.target import Authority, named
+from store.certificate import BadHost
+from store.core.errors import Malformed
+
+HEAD_BYTES_MAX = 64 * 1024
+HANDSHAKE_S_MAX = 10.0
+_TLS_HANDSHAKE = b"\x16"
+_CONNECT = b"CONNECT "
+_HEAD_END = b"\r\n\r\n"
+_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+_OWN_NAME = "localhost"  # for a client that speaks TLS to the replay server itself and names no host
+
+
+class House(Protocol):
+    """What the front asks of the server behind it."""
+
+    def door(self, placed: Authority | None, *, tls: bool) -> asyncio.Protocol:
+        """A new speaker of HTTP for a connection to `placed`, None for one to the replay server itself."""
+
+    def context(self, host: str) -> ssl.SSLContext:
+        """The TLS context for a host. Raises BadHost."""
+
+    def handshake_failed(self, host: str, error: Exception) -> None:
+        """Counts a TLS handshake that came to nothing."""
+
+    def insists(self, host: str) -> None:
+        """Counts a client that offers other protocols than HTTP/1.1 only."""
+
+    def malformed(self) -> None:
+        """Counts what is no HTTP."""
+
+    def failed(self, error: Exception) -> None:
+        """Files a fault of ours."""
+
+    def connects(self, place: Authority) -> bool:
+        """Whether a CONNECT to there succeeds."""
+
+    async def owns(self, place: Authority) -> bool:
+        """Whether the agent's own processes listen there."""
+
+    async def tunnel(self, place: Authority, client: asyncio.Transport, listener: asyncio.Transport) -> None:
+        """Joins the agent to its own listener."""
+
+
+class Front(asyncio.Protocol):
+    """Looks at one new connection, then hands it over."""
+
+    def __init__(self, house: House, tasks: set[asyncio.Task[None]]) -> None:
+        self._house = house
+        self._tasks = tasks
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Starts to look."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
+        task = asyncio.get_running_loop().create_task(self._admit(transport))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _admit(self, transport: asyncio.Transport) -> None:
+        try:
+            await self._decide(transport)
+        except OSError:
+            transport.abort()
+        except asyncio.CancelledError:
+            transport.abort()
+            raise
+        except Exception as error:  # noqa: BLE001  # a fault of ours must reach the verdict
+            self._house.failed(error)
+            transport.abort()
+
+    async def _decide(self, transport: asyncio.Transport) -> None:
+        with Peek(transport) as peek:
+            head, is_connect, first = await _first_head(peek)
+        if not is_connect:
+            if first == _TLS_HANDSHAKE:
+                await self._secure(transport, None)
+            elif first:
+                self._open(transport, None, head)
+            else:
+                transport.close()
+            return
+        try:
+            place = named(head.split(b" ", 2)[1], "https")
+        except (Malformed, IndexError):
+            self._house.malformed()
+            transport.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            transport.close()
+            return
+        await self._connect(transport, place)
+
+    async def _connect(self, transport: asyncio.Transport, place: Authority) -> None:
+        if is_loopback(place.host) and await self._house.owns(place):
+            listener = await reach(place)
+            if listener is None:
+                transport.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                transport.close()
+                return
+            transport.write(_ESTABLISHED)
+            await self._house.tunnel(place, transport, listener)
+            return
+        if not self._house.connects(place):
+            transport.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            transport.close()
+            return
+        transport.write(_ESTABLISHED)
+        with Peek(transport) as peek:
+            seen = await peek.look()
+        if seen.startswith(_TLS_HANDSHAKE):
+            offered = protocols(seen)
+            if offered and b"http/1.1" not in offered:
+                self._house.insists(place.host)
+            await self._secure(transport, place)
+        elif seen:
+            self._open(transport, Authority("http", place.host, place.port), b"")
+        else:
+            transport.close()
+
+    def _open(self, transport: asyncio.Transport, placed: Authority | None, read: bytes) -> None:
+        """Plain HTTP from here on; `read` are the bytes that were taken already."""
+        door = self._house.door(placed, tls=False)
+        transport.set_protocol(door)
+        door.connection_made(transport)
+        if read:
+            door.data_received(read)
+        transport.resume_reading()
+
+    async def _secure(self, transport: asyncio.Transport, place: Authority | None) -> None:
+        """TLS from here on, upgraded in place."""
+        host = place.host if place else _OWN_NAME
+        waiting = _Waiting()
+        try:
+            secured = await asyncio.get_running_loop().start_tls(
+                transport,
+                waiting,
+                self._house.context(host),
+                server_side=True,
+                ssl_handshake_timeout=HANDSHAKE_S_MAX,
+            )
+        except (OSError, BadHost) as error:  # ssl.SSLError is an OSError
+            self._house.handshake_failed(host, error)
+            transport.abort()
+            return
+        if secured is None or waiting.lost:
+            return
+        door = self._house.door(place, tls=True)
+        secured.set_protocol(door)
+        door.connection_made(secured)
+        if waiting.arrived:
+            door.data_received(bytes(waiting.arrived))
+        if waiting.ended:
+            secured.close()
+
+
+class _Waiting(asyncio.Protocol):
+    """Keeps what arrives between the end of the handshake and the moment when we hear of it."""
+
+    def __init__(self) -> None:
+        self.arrived = bytearray()
+        self.ended = False
+        self.lost = False
+
+    def data_received(self, data: bytes) -> None:
+        self.arrived += data
+
+    def eof_received(self) -> bool:
+        self.ended = True
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = True
+
+
+async def _first_head(peek: Peek) -> tuple[bytes, bool, bytes]:
+    """What was taken of a connection, whether that is the head of a CONNECT, and the first byte (nothing: it ended)."""
+    head = b""
+    while True:
+        seen = await peek.look()
+        whole = head + seen
+        if not seen or whole[: len(_CONNECT)] != _CONNECT[: len(whole)] or len(whole) > HEAD_BYTES_MAX:
+            return head, False, whole[:1]
+        end = whole.find(_HEAD_END)
+        if end >= 0:
+            return head + peek.take(end + len(_HEAD_END) - len(head)), True, whole[:1]
+        head += peek.take(len(seen))

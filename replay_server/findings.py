@@ -1,0 +1,84 @@
+"""What a replay has found so far: the first causes of its drifts, what follows from them, misses, order and counts."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from replay_server.drift import Causes, Change
+
+
+@dataclass(slots=True)
+class Drifted:
+    """One first cause: the recorded step, what changed there, and the later steps that only repeat it."""
+
+    step: int
+    seq: int
+    place: str
+    changes: list[Change]
+    expected: str = ""
+    follows: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Reordered:
+    """A step that was asked for before one that it depends on."""
+
+    step: int
+    before: int
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A live request that the recording does not answer. `nearest` is the step that was served last to one like it."""
+
+    place: str
+    number: int
+    nearest: int | None = None
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Findings:
+    """Everything that one replay has to tell; `requests` counts what the agent asked for."""
+
+    exchanges: int
+    requests: int = 0
+    matched: int = 0
+    optional: int = 0
+    after_stop: int = 0
+    drifted_requests: int = 0
+    drifts: list[Drifted] = field(default_factory=list)
+    reordered: list[Reordered] = field(default_factory=list)
+    unexpected: list[Missed] = field(default_factory=list)
+    exhausted: list[Missed] = field(default_factory=list)
+    unserved: list[Missed] = field(default_factory=list)
+    never_requested: list[tuple[int, str]] = field(default_factory=list)
+    stopped_at: int | None = None
+    ignored: Counter[str] = field(default_factory=Counter)
+    local_tools: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    _causes: Causes = field(default_factory=Causes)
+
+    def drift(self, step: int, seq: int, place: str, found: list[Change], expected: str) -> Drifted:
+        """Files a drift under its first cause, and gives that."""
+        self.drifted_requests += 1
+        new, follows = self._causes.sort(step, found)
+        if follows is not None:
+            cause = next(drift for drift in self.drifts if drift.step == follows)
+            cause.follows.append(step)
+            return cause
+        cause = Drifted(step, seq, place, new, expected)
+        self.drifts.append(cause)
+        return cause
+
+
+@dataclass(slots=True)
+class Clients:
+    """Connections that never got as far as a request, and what passed by, counted by host."""
+
+    distrusted: Counter[str] = field(default_factory=Counter)
+    silent: Counter[str] = field(default_factory=Counter)
+    h2_only: Counter[str] = field(default_factory=Counter)
+    malformed: int = 0
+    local_tunnels: int = 0
+    hung: int = 0

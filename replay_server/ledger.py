@@ -1,0 +1,167 @@
+"""The replay's own run in the store: what was asked, what was served, and the verdict. It is the replay certificate."""
+
+from collections.abc import Callable
+from typing import Any
+
+import store
+from replay_server.answer import Recorded
+from replay_server.normalise import Told
+from replay_server.report import Report
+from store.core import chunks
+from store.core.draft import Draft, Sheet
+from store.core.form import Pairs, first
+from store.core.model import (
+    Agent,
+    CloseReason,
+    Ended,
+    ErrorKind,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    Parent,
+    Policies,
+    RunOpen,
+    TunnelClose,
+    TunnelOpen,
+    Verdict,
+)
+from store.core.redact import RULES, Redactor, stored
+from store.core.text import Headers
+from store.labels.classify import RULES as LABEL_RULES
+from store.ticket import Ticket
+from store.writer import Writer
+
+type Opening = Callable[[Parent], Draft]
+
+_LATER = -1  # stands where the writer puts the seq of the request
+
+
+class Ledger:
+    """Writes one replay's run. Nothing here waits; `failure` is the first error of the store."""
+
+    def __init__(self, writer: Writer, redactor: Redactor, draft: Draft) -> None:
+        self.failure: BaseException | None = None
+        self._writer = writer
+        self._redactor = redactor
+        self.run, ticket = writer.open_run(draft)
+        self._watch(ticket)
+
+    def request(self, told: Told, http_version: str, like: HttpRequest | None) -> Ticket:
+        """A live request; `like` is the recorded one that answers it, whose labels it takes."""
+        sheet, place = Sheet(), told.endpoint
+        members: dict[str, Any] = {} if like is None else _labels(like)
+        if told.body.content:
+            asked = told.asked
+            media_type = first(asked.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
+            members |= {
+                "body": sheet.apart(
+                    told.body, media_type, first(asked.headers, b"content-encoding").decode("latin-1").lower()
+                ),
+                "exact": told.body.exact,
+                "wire_bytes": None if told.body.exact else told.body.wire_bytes,
+                "redactions": [list(mark) for mark in told.body.marks] or None,
+            }
+        facts = HttpRequest(
+            method=place.method,
+            scheme=place.scheme,
+            host=sheet.text(self._redactor.plain(place.host)),
+            port=place.port,
+            path=sheet.text(told.path),
+            http_version=http_version,
+            headers=sheet.pairs(told.headers),
+            query=sheet.apart(told.query) if told.query.content else None,
+            **members,
+        )
+        return self._append(sheet.draft(facts))
+
+    def response(self, request: Ticket, served: Recorded, ended: Ended) -> None:
+        """What was served, and how that ended."""
+        sheet = Sheet()
+        members: dict[str, Any] = {}
+        if served.body:
+            media_type = first(served.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
+            coding = first(served.headers, b"content-encoding").decode("latin-1").lower()
+            members["body"] = sheet.apart(stored(served.body), media_type, coding)
+        if served.chunks:
+            members["chunks"] = sheet.apart(stored(chunks.encode(served.chunks)))
+        facts = HttpResponse(
+            req=_LATER,
+            status=served.status,
+            http_version="HTTP/1.1",
+            headers=_pairs(sheet, served.headers),
+            ended=ended,
+            framing=served.framing,
+            reason=sheet.text(stored(served.reason)) if served.reason else None,
+            trailers=_pairs(sheet, served.trailers) if served.trailers else None,
+            **members,
+        )
+        self._append(sheet.draft(facts), request)
+
+    def error(self, request: Ticket, kind: ErrorKind) -> None:
+        """A recorded failure that was served as one."""
+        self._append(Draft(HttpError(req=_LATER, kind=kind)), request)
+
+    def tunnel(self, host: str, port: int) -> Ticket:
+        """A connection to the agent's own listener."""
+        sheet = Sheet()
+        return self._append(
+            sheet.draft(TunnelOpen(host=sheet.text(self._redactor.plain(host)), port=port, reason="local"))
+        )
+
+    def tunnel_end(self, opened: Ticket, sent_bytes: int, received_bytes: int, duration_us: int) -> None:
+        """The end of such a connection."""
+        facts = TunnelClose(open=_LATER, sent_bytes=sent_bytes, received_bytes=received_bytes, duration_us=duration_us)
+        self._append(Draft(facts), opened)
+
+    async def close(self, report: Report, reason: CloseReason, exit_code: int | None) -> None:
+        """Writes the verdict and ends the run. Raises StoreUnusable when that is not on disk."""
+        sheet = Sheet()
+        facts = Verdict(
+            verdict=sheet.text(self._redactor.plain(report.verdict)),
+            exit_code=report.exit_code,
+            counts=[[name, count] for name, count in report.counts.items()],
+            report=sheet.apart(self._redactor.plain(report.json()), "application/json"),
+        )
+        self._append(sheet.draft(facts))
+        await self._writer.close_run(self.run, reason, exit_code=exit_code)
+        if self.failure is not None:
+            raise self.failure
+
+    async def abandon(self) -> None:
+        """Ends the run of a replay that never began. Raises StoreUnusable."""
+        await self._writer.close_run(self.run, "operator")
+
+    def _append(self, draft: Draft, after: Ticket | None = None) -> Ticket:
+        return self._watch(self._writer.append(self.run, draft, after=after))
+
+    def _watch(self, ticket: Ticket) -> Ticket:
+        def note(done: Any) -> None:  # noqa: ANN401  # concurrent.futures gives callbacks a bare Future
+            self.failure = self.failure or done.exception()
+
+        ticket.done.add_done_callback(note)
+        return ticket
+
+
+def opening(parent: Parent) -> Draft:
+    """Event 0 of a replay of which nothing is known but what it replays."""
+    policies = Policies(redaction=RULES, classification=LABEL_RULES)
+    facts = RunOpen(
+        origin="",
+        mode="replay",
+        recorder=f"edgetape/{store.__version__}",
+        clock="system",
+        policies=policies,
+        agent=Agent(),
+        parent=parent,
+    )
+    return Draft(facts)
+
+
+def _labels(like: HttpRequest) -> dict[str, Any]:
+    """The labels of a recorded request, as far as they are short enough to stand in an envelope."""
+    names = ("kind", "boundary", "effect", "operation", "tool", "model", "rules")
+    return {name: value for name in names if isinstance(value := getattr(like, name), str)}
+
+
+def _pairs(sheet: Sheet, pairs: Pairs) -> Headers:
+    return sheet.pairs([(stored(name), stored(value)) for name, value in pairs])

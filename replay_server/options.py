@@ -1,0 +1,39 @@
+"""What a replay server is told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from replay_server import ledger
+from replay_server.modes import OnDrift, OnMiss
+from replay_server.order import Order
+
+GRACE_S = 10.0
+HANG_S_MAX = 30.0
+
+
+def _nobody(port: int) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """How to replay. `secrets` are the agent's credentials; `owns_port` says which loopback ports are the agent's own.
+
+    `local` is "pass" (a listener of the agent's own is tunnelled to) or "record" (it is answered from the recording).
+    `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's.
+    """
+
+    on_drift: OnDrift = "stop"
+    on_miss: OnMiss = "fail"
+    grace_s: float = GRACE_S
+    order: Order = "causal"
+    pace: str = "instant"
+    hang_s_max: float = HANG_S_MAX
+    ignore: Sequence[str] = ()
+    use_map: bool = False
+    local: str = "pass"
+    owns_port: Callable[[int], bool] = _nobody
+    secrets: Sequence[str] = ()
+    listen_host: str = "127.0.0.1"
+    listen_port: int = 0
+    opening: ledger.Opening = field(default=ledger.opening)

@@ -1,0 +1,38 @@
+"""The answer to a request that a replay does not serve: a 422 with a problem (RFC 9457) that the usual clients show.
+
+Rules kept here:
+- Beside the problem's members stands `error: {type, message}`, which OpenAI's and Anthropic's clients read.
+- `x-should-retry: false`, which both honour; 422 is retried by neither.
+"""
+
+import json
+from typing import Literal
+
+from replay_server.answer import Recorded
+from replay_server.report import Json
+
+type Name = Literal["drifted", "unexpected", "exhausted", "unserved", "failed"]
+
+STATUS = 422
+_TITLES: dict[Name, str] = {
+    "drifted": "This request is not the recorded one",
+    "unexpected": "This request is not in the recording",
+    "exhausted": "This request was asked for more often than recorded",
+    "unserved": "The recorded answer cannot be served",
+    "failed": "The replay server failed",
+}
+
+
+def problem(name: Name, detail: str, found: dict[str, Json]) -> Recorded:
+    """The answer; `found` is the part of the report that tells of this request."""
+    document: dict[str, Json] = {
+        "type": f"urn:edgetape:replay:{name}",
+        "title": _TITLES[name],
+        "status": STATUS,
+        "detail": detail,
+        "error": {"type": f"edgetape_{name}", "message": f"edgetape replay: {detail}"},
+        "report": found,
+    }
+    headers = ((b"Content-Type", b"application/problem+json"), (b"x-should-retry", b"false"))
+    body = json.dumps(document, ensure_ascii=False).encode()
+    return Recorded(STATUS, b"Unprocessable Content", headers, "length", "refused_by_policy", body)

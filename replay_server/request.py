@@ -1,0 +1,49 @@
+"""A live request as aiohttp hands it over: read whole, with whom it is for."""
+
+from aiohttp import web
+
+from replay_server import target
+from replay_server.answer import Live
+from replay_server.door import Door
+from store.core.form import Asked, Endpoint
+
+
+async def read(request: web.BaseRequest) -> tuple[Asked, Live, bool]:
+    """The request as it crossed the wire, and whether it said whom it is for. Raises Malformed."""
+    parsed = target.parse(request.raw_path.encode("utf-8", "surrogateescape"))
+    authority = door_of(request).placed or parsed.authority
+    placed = authority is not None
+    if authority is None:
+        scheme = "https" if door_of(request).tls else "http"
+        authority = target.named(request.headers.get("Host", "localhost").encode("utf-8", "surrogateescape"), scheme)
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    body = await request.content.read()
+    endpoint = Endpoint(request.method, authority.scheme, authority.host, authority.port, parsed.path)
+    http10 = request.version < (1, 1)
+    return (
+        Asked(endpoint, parsed.query, request.raw_headers, body),
+        Live(request.method, http10, not request.keep_alive),
+        placed,
+    )
+
+
+def door_of(request: web.BaseRequest) -> Door:
+    """The connection that a request came on."""
+    door = request.protocol
+    assert isinstance(door, Door)
+    return door
+
+
+def origin_form(raw: Asked) -> bytes:
+    """A request as an origin server gets it, with the end of the connection after it unless it upgrades."""
+    upgrades = any(name.lower() == b"upgrade" for name, _ in raw.headers)
+    dropped = (b"proxy-connection", b"proxy-authorization", b"transfer-encoding", b"content-length")
+    kept = [(name, value) for name, value in raw.headers if name.lower() not in dropped]
+    if not upgrades:
+        kept = [(name, value) for name, value in kept if name.lower() != b"connection"] + [(b"Connection", b"close")]
+    if raw.body:
+        kept.append((b"Content-Length", b"%d" % len(raw.body)))
+    path = raw.endpoint.path + (b"?" + raw.query if raw.query else b"")
+    lines = [b"%s %s HTTP/1.1" % (raw.endpoint.method.encode(), path), *(name + b": " + value for name, value in kept)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + raw.body

@@ -1,0 +1,218 @@
+"""The replay server: a proxy and base URL on loopback that answers from a recorded run and never goes upstream.
+
+Rules kept here:
+- There is no upstream client in this wing at all; the one connection that is ever made goes to a listener of the
+  agent itself.
+- Every request gets an answer, or the failure that was recorded; what goes wrong in here is told, never passed over.
+"""
+
+import asyncio
+import os
+import ssl
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from aiohttp import web
+
+from replay_server import ledger
+from replay_server.answer import Live, build
+from replay_server.certificates import Certificates
+from replay_server.connect import Front
+from replay_server.door import Door, Doors
+from replay_server.findings import Clients
+from replay_server.local import is_loopback, reach, tunnel
+from replay_server.modes import Pace, Policy
+from replay_server.normalise import Rules
+from replay_server.options import ReplayOptions
+from replay_server.report import Report, report
+from replay_server.request import door_of, origin_form, read
+from replay_server.send import Sent, send
+from replay_server.session import Reply, Session
+from replay_server.tape import Tape
+from replay_server.target import Authority
+from replay_server.wording import Ending
+from store.authority import Authority as CertificateAuthority
+from store.core.errors import EdgetapeError, Malformed
+from store.core.form import Asked
+from store.core.model import CloseReason, Ended, Parent
+from store.core.redact import Redactor
+from store.reader import Reader, RunInfo
+from store.writer import Writer
+
+_END_S_MAX = 1.0
+
+
+__all__ = ["CannotListen", "ReplayOptions", "ReplayServer"]
+
+
+class CannotListen(EdgetapeError):
+    """The address that the replay server was told to take cannot be had."""
+
+
+class ReplayServer:
+    """Replays one run for one agent. `stopped` is set by the drift that ends the replay."""
+
+    def __init__(
+        self, reader: Reader, writer: Writer, run: RunInfo, authority: CertificateAuthority, options: ReplayOptions
+    ) -> None:
+        """Reads the run's events. Raises BadRule and NotAllowed for options that cannot be had, StoreUnusable."""
+        policy = Policy(options.on_drift, options.on_miss)
+        policy.check(ci=os.environ.get("CI", "").lower() in ("1", "true"))
+        self.options = options
+        self.port = 0
+        self.stopped = asyncio.Event()
+        self.clients = Clients()
+        self._pace = Pace.parse(options.pace)
+        self._rules = Rules.of(options.ignore)
+        tape = Tape(reader, run, self._rules)
+        self._certificates = Certificates(authority, datetime.fromisoformat(run.opened), datetime.now(UTC))
+        redactor = Redactor(options.secrets)
+        last = run.events - 1
+        parent = Parent(run=run.id, seq=last, event_hash=reader.event_hash(run.id, last).hex())
+        self._ledger = ledger.Ledger(writer, redactor, options.opening(parent))
+        self.session = Session(tape, self._ledger, redactor, policy, options.order, self.stopped)
+        self._doors = Doors(self._answer, self.clients)
+        self._fronts: set[asyncio.Task[None]] = set()
+        self._listener: asyncio.Server | None = None
+        self._report: Report | None = None
+
+    @property
+    def run(self) -> str:
+        """The id of the replay's own run."""
+        return self._ledger.run
+
+    async def start(self) -> None:
+        """Listens. Raises CannotListen."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._listener = await loop.create_server(
+                lambda: Front(self, self._fronts), self.options.listen_host, self.options.listen_port, backlog=512
+            )
+        except OSError as error:
+            await self._ledger.abandon()
+            place = f"{self.options.listen_host} port {self.options.listen_port}"
+            raise CannotListen(
+                f"cannot listen on {place}: {error.strerror or error}",
+                hint="another program has that port: choose one with --port, or 0 for any free one",
+            ) from error
+        self.port = self._listener.sockets[0].getsockname()[1]
+
+    async def stop(
+        self,
+        exit_code: int | None,
+        attempts: Sequence[str] = (),
+        *,
+        confined: bool = False,
+        reason: CloseReason = "agent_exit",
+    ) -> Report:
+        """Ends the replay and writes its verdict. `exit_code` is the agent's, `attempts` tell what tried to get out.
+
+        Called again it gives the same report. A store that fails is a failure of the report, and costs nobody the rest.
+        """
+        if self._report is not None:
+            return self._report
+        if self._listener is not None:
+            self._listener.close()
+        await self._doors.close(_END_S_MAX)
+        for task in tuple(self._fronts):
+            task.cancel()
+        await asyncio.gather(*self._fronts, return_exceptions=True)
+        ending = Ending(exit_code, tuple(attempts), confined)
+        self._report = self._judge(ending)
+        try:
+            await self._ledger.close(self._report, reason, exit_code)
+        except EdgetapeError as error:
+            self.session.fail(f"the replay's own run is incomplete: {error}")
+            self._report = self._judge(ending)
+        return self._report
+
+    def _judge(self, ending: Ending) -> Report:
+        tape = self.session.tape
+        rules = [str(ignore) for ignore in self._rules.ignores]
+        return report((tape.run.id, tape.run.name, self.run), self.session.finish(), self.clients, ending, rules)
+
+    def door(self, placed: Authority | None, *, tls: bool) -> Door:
+        """Speaks HTTP on a connection (for the front)."""
+        return self._doors.door(placed, tls=tls)
+
+    def context(self, host: str) -> ssl.SSLContext:
+        """The TLS context for a host (for the front). Raises BadHost."""
+        return self._certificates.context(host)
+
+    def handshake_failed(self, host: str, error: Exception) -> None:
+        """Counts a client that broke off: an alert, or just gone, is how a client shows that it distrusts us."""
+        broken = isinstance(error, ssl.SSLError) and "ALERT" not in (error.reason or "") and not _is_end(error)
+        if broken:
+            self.clients.malformed += 1
+        else:
+            self.clients.distrusted[host] += 1
+
+    def insists(self, host: str) -> None:
+        """Counts a client that speaks HTTP/2 only (for the front)."""
+        self.clients.h2_only[host] += 1
+
+    def malformed(self) -> None:
+        """Counts what is no HTTP (for the front)."""
+        self.clients.malformed += 1
+
+    def failed(self, error: Exception) -> None:
+        """Files a fault of ours (for the front)."""
+        self.session.fail(f"{type(error).__name__}: {error}")
+
+    def connects(self, place: Authority) -> bool:
+        """Whether a CONNECT succeeds (for the front); one that failed when it was recorded fails again."""
+        return self.session.connects(place.host, place.port)
+
+    async def owns(self, place: Authority) -> bool:
+        """Whether the agent's own processes listen on a loopback port."""
+        if self.options.local != "pass":
+            return False
+        return await asyncio.to_thread(self.options.owns_port, place.port)
+
+    async def tunnel(
+        self, place: Authority, client: asyncio.Transport, listener: asyncio.Transport, first: bytes = b""
+    ) -> None:
+        """Joins the agent to its own listener, and records that."""
+        self.clients.local_tunnels += 1
+        opened = self._ledger.tunnel(place.host, place.port)
+        await tunnel(client, listener, first, lambda *counts: self._ledger.tunnel_end(opened, *counts))
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answers one request; a client that leaves cancels this."""
+        try:
+            raw, live, placed = await read(request)
+        except Malformed as error:
+            self.clients.malformed += 1
+            return web.Response(status=400, text=str(error))
+        place = Authority(raw.endpoint.scheme, raw.endpoint.host, raw.endpoint.port)
+        named_itself = placed and door_of(request).placed is None
+        if named_itself and is_loopback(place.host) and await self.owns(place):
+            return await self._pass_on(request, raw, place)
+        reply = self._ask(raw, live, placed=placed)
+        ended: Ended = "client_gone"
+        try:
+            ended = await send(reply.answer, request, self._pace, self.options.hang_s_max)
+        finally:
+            self.clients.hung += ended == "timeout"
+            reply.sent(ended)
+        return Sent(keep_alive=reply.answer.keep_alive and ended == "complete")
+
+    def _ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply:
+        try:
+            return self.session.ask(raw, live, placed=placed)
+        except Exception as error:  # noqa: BLE001  # a fault of ours must reach the verdict, not vanish in a 500
+            said = self.session.fail(f"{type(error).__name__}: {error}")
+            return Reply(build(said, live), lambda _: None)
+
+    async def _pass_on(self, request: web.BaseRequest, raw: Asked, place: Authority) -> web.StreamResponse:
+        """Hands an absolute-form request, and the connection with it, to the agent's own listener."""
+        client, listener = request.transport, await reach(place)
+        if client is None or listener is None:
+            return web.Response(status=502, text=f"nothing listens on {place.host} port {place.port} any more")
+        client.pause_reading()
+        await self.tunnel(place, client, listener, origin_form(raw))
+        return Sent(keep_alive=False)
+
+
+def _is_end(error: ssl.SSLError) -> bool:
+    return isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)

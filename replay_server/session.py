@@ -1,0 +1,194 @@
+"""One run being replayed by one agent: decides each request, keeps the findings, writes the replay's own run."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from replay_server import drift
+from replay_server.answer import Answer, Live, Recorded, build, failure
+from replay_server.findings import Drifted, Findings, Missed, Reordered
+from replay_server.ledger import Ledger
+from replay_server.match import Match, Matcher, Tier
+from replay_server.modes import Policy
+from replay_server.normalise import Told, told
+from replay_server.order import Order, missing
+from replay_server.problem import Name, problem
+from replay_server.report import Json, drift_document, missed_document
+from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
+from replay_server.wording import drift_lines
+from store.core.form import Asked, Form
+from store.core.model import Ended
+from store.core.redact import Redactor
+from store.ticket import Ticket
+
+_NOTHING = Recorded(204, b"No Content", (), "none", "complete")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes out, and what to call with how that ended once it has."""
+
+    answer: Answer
+    sent: Callable[[Ended], None]
+
+
+@dataclass(slots=True)
+class Session:
+    """Two sessions never share anything that moves. `stopped` is set by the drift that ends the replay."""
+
+    tape: Tape
+    ledger: Ledger
+    redactor: Redactor
+    policy: Policy
+    order: Order = "causal"
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    findings: Findings = field(init=False)
+    _matcher: Matcher = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.findings = Findings(len(self.tape.exchanges))
+        self._matcher = Matcher(self.tape.endpoints, self.tape.optional, self.tape.form)
+
+    def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply:
+        """Answers one live request. `placed` says that the request itself named whom it is for."""
+        self.findings.requests += 1
+        said = told(raw, self.redactor)
+        if self.stopped.is_set():
+            self.findings.after_stop += 1
+            return self._drift_problem(self._log(said, live, None), live, self.findings.drifts[-1])
+        form, ignored = self.tape.rules.form(said.asked)
+        self.findings.ignored.update(ignored)
+        form, match = self._find(form, said, placed=placed)
+        ticket = self._log(replace(said, endpoint=form.endpoint), live, match.index)
+        match match.tier:
+            case Tier.DRIFTED:
+                return self._drifted(match, form, live, ticket)
+            case Tier.EXHAUSTED | Tier.UNEXPECTED:
+                return self._missed(match, form, live, ticket)
+        return self._served(match, form, live, ticket)
+
+    def connects(self, host: str, port: int) -> bool:
+        """Whether a CONNECT succeeds: not if the next that the recording has of that server is one that failed."""
+        index = self.tape.failed_connect(host, port, self._matcher.served)
+        if index is None or self.stopped.is_set():
+            return True
+        form = Form(self.tape.endpoints[index], {})
+        self.findings.requests += 1
+        self.findings.matched += 1
+        self._check_order(index)
+        self._matcher.take(index, form)
+        outcome = self.tape.outcome(index)
+        ticket = self._log(told(Asked(form.endpoint), self.redactor), Live(CONNECT), index)
+        self.ledger.error(ticket, outcome if isinstance(outcome, str) else "connect")
+        return False
+
+    def finish(self) -> Findings:
+        """The findings of the whole replay, what was never requested included."""
+        if not self.stopped.is_set():
+            waiting = self._matcher.never_requested()
+            self.findings.never_requested = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
+        return self.findings
+
+    def fail(self, sentence: str) -> Recorded:
+        """Files a failure of our own, and gives what the agent is told."""
+        self.findings.failures.append(sentence)
+        return problem("failed", sentence, {})
+
+    def _find(self, form: Form, said: Told, *, placed: bool) -> tuple[Form, Match]:
+        """The best match; a request that names no authority is tried as one for each that it can be for."""
+        best = self._matcher.find(form)
+        if not placed:
+            place = form.endpoint
+            for one in self.tape.authorities(place.method, place.path):
+                moved = place._replace(scheme=one.scheme, host=one.host, port=one.port)
+                tried = replace(form, endpoint=moved)
+                match = self._matcher.find(tried)
+                if _RANKS[match.tier] < _RANKS[best.tier]:
+                    form, best = tried, match
+        if best.tier is Tier.UNEXPECTED and kind(replace(said.asked, endpoint=form.endpoint)) == TELEMETRY:
+            best = Match(Tier.OPTIONAL)
+        return form, best
+
+    def _served(self, match: Match, form: Form, live: Live, ticket: Ticket) -> Reply:
+        if match.tier is Tier.OPTIONAL:
+            self.findings.optional += 1
+        else:
+            self.findings.matched += 1
+        if match.index is None:
+            return self._reply(ticket, _NOTHING, live)
+        if match.tier is not Tier.OPTIONAL:
+            self._check_order(match.index)
+        return self._serve(match.index, form, live, ticket)
+
+    def _serve(self, index: int, form: Form, live: Live, ticket: Ticket) -> Reply:
+        self._matcher.take(index, form)
+        outcome = self.tape.outcome(index)
+        match outcome:
+            case Refusal(reason):
+                missed = Missed(form.endpoint.place, self.findings.requests, self.tape.step(index), reason)
+                self.findings.unserved.append(missed)
+                return self._reply(ticket, problem("unserved", reason, missed_document(missed)), live)
+            case Recorded():
+                self.findings.local_tools.update(self.tape.tools(index, outcome))
+                return self._reply(ticket, outcome, live)
+        told_then = failure(outcome, live, self.tape.detail(index))
+        return Reply(told_then, lambda _: self.ledger.error(ticket, outcome))
+
+    def _drifted(self, match: Match, form: Form, live: Live, ticket: Ticket) -> Reply:
+        index = match.index
+        assert index is not None
+        exchange = self.tape.exchanges[index]
+        found = drift.changes(self.tape.form(index), form)
+        cause = self.findings.drift(
+            exchange.step, exchange.request.seq, form.endpoint.place, found, self._expected(index)
+        )
+        if self.policy.act(Tier.DRIFTED) == "serve":
+            return self._serve(index, form, live, ticket)
+        self.findings.stopped_at = exchange.step
+        self.stopped.set()
+        return self._drift_problem(ticket, live, cause)
+
+    def _missed(self, match: Match, form: Form, live: Live, ticket: Ticket) -> Reply:
+        listed = self.findings.exhausted if match.tier is Tier.EXHAUSTED else self.findings.unexpected
+        nearest = None if match.index is None else self.tape.step(match.index)
+        detail = self._expected(None)
+        if nearest is not None:
+            detail = f"the recording answered it last at step {nearest}"
+        missed = Missed(form.endpoint.place, self.findings.requests, nearest, detail)
+        listed.append(missed)
+        name: Name = "exhausted" if match.tier is Tier.EXHAUSTED else "unexpected"
+        said = "was asked for more often than recorded" if name == "exhausted" else "is not in the recording"
+        sentence = f"{missed.place} {said}" + (f"; {detail}" if detail else "")
+        return self._reply(ticket, problem(name, sentence, missed_document(missed)), live)
+
+    def _check_order(self, index: int) -> None:
+        matcher = self._matcher
+        before = missing(index, self.order, matcher.lanes, matcher.served, matcher.first_waiting)
+        if before is not None:
+            step = self.tape.step(index)
+            self.findings.reordered.append(Reordered(step, self.tape.step(before), self.tape.place(index)))
+
+    def _expected(self, instead: int | None) -> str:
+        """The earliest exchange that was not asked for, unless it is `instead`."""
+        first = self._matcher.first_waiting
+        if first is None or first == instead:
+            return ""
+        return f"next in the recording is step {self.tape.step(first)}, {self.tape.place(first)}"
+
+    def _log(self, said: Told, live: Live, index: int | None) -> Ticket:
+        like = None if index is None else self.tape.exchanges[index].facts
+        return self.ledger.request(said, "HTTP/1.0" if live.http10 else "HTTP/1.1", like)
+
+    def _drift_problem(self, ticket: Ticket, live: Live, cause: Drifted) -> Reply:
+        sentence = "\n".join(drift_lines(cause))
+        found: dict[str, Json] = drift_document(cause)
+        return self._reply(ticket, problem("drifted", sentence, found), live)
+
+    def _reply(self, ticket: Ticket, said: Recorded, live: Live) -> Reply:
+        def sent(ended: Ended) -> None:
+            self.ledger.response(ticket, said, said.ended if ended == "complete" else ended)
+
+        return Reply(build(said, live), sent)
+
+
+_RANKS = {tier: rank for rank, tier in enumerate(Tier)}

@@ -1,0 +1,207 @@
+"""The recorded side of a replay, read from the store as it is needed: what was asked, and what answered."""
+
+import gc
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from replay_server.answer import Recorded, ending
+from replay_server.normalise import Rules, host
+from replay_server.target import Authority
+from store.core import chunks
+from store.core.chunks import Chunk
+from store.core.errors import Malformed
+from store.core.event import Event
+from store.core.form import Asked, Endpoint, Form
+from store.core.jsontext import Octets
+from store.core.model import ErrorKind, HttpRequestEnd, HttpResponse
+from store.core.text import Text
+from store.exchange import Exchange, exchanges
+from store.labels.classify import request_labels, response_labels
+from store.labels.dialect import RequestLabels
+from store.reader import BodyUnavailable, Reader, RunInfo
+
+TELEMETRY = "telemetry"
+CONNECT = "CONNECT"
+SWITCHING_PROTOCOLS = 101
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a recorded answer cannot be served, in one sentence."""
+
+    reason: str
+
+
+class Tape:
+    """One recorded run. Opening it reads the events; bodies are read when they are asked for."""
+
+    def __init__(self, reader: Reader, run: RunInfo, rules: Rules) -> None:
+        self.run = run
+        self.rules = rules
+        self._reader = reader
+        with _no_collection():
+            self.exchanges = exchanges(reader.events(run.id))
+        self.endpoints = [self._endpoint(exchange) for exchange in self.exchanges]
+        self._known = frozenset(self.endpoints)
+        self.optional = set(self._telemetry())
+        self._unreached = {(place.host, place.port) for place in self.endpoints if place.method == CONNECT}
+        self._authorities = list(
+            dict.fromkeys(Authority(place.scheme, place.host, place.port) for place in self.endpoints)
+        )
+
+    def step(self, index: int) -> int:
+        """The step that a person counts."""
+        return self.exchanges[index].step
+
+    def place(self, index: int) -> str:
+        """Method and URL of an exchange, for people."""
+        return self.endpoints[index].place
+
+    def authorities(self, method: str, path: bytes) -> Iterator[Authority]:
+        """Whom a request without an authority of its own may be for: each recorded one that was asked for this path."""
+        asked = (Endpoint(method, one.scheme, one.host, one.port, path) for one in self._authorities)
+        return (one for one, place in zip(self._authorities, asked, strict=True) if place in self._known)
+
+    def form(self, index: int) -> Form:
+        """The normal form of a recorded request; one whose body is gone is like no other."""
+        exchange, endpoint = self.exchanges[index], self.endpoints[index]
+        event, facts = exchange.request, exchange.facts
+        try:
+            headers = tuple(self._reader.pairs(event, facts.headers))
+            query, body = self._reader.body(event, facts.query), self._reader.body(event, facts.body)
+            if exchange.upload is not None:
+                ended = exchange.upload.facts
+                assert isinstance(ended, HttpRequestEnd)
+                body = self._reader.body(exchange.upload, ended.body)
+        except BodyUnavailable:
+            return Form(endpoint, {"body": Octets(f"of step {exchange.step}, erased", 0)})
+        form, _ = self.rules.form(Asked(endpoint, query, headers, body))
+        return form
+
+    def failed_connect(self, host: str, port: int, served: Container[int]) -> int | None:
+        """The recorded CONNECT to a server that failed, if it is the next that the recording has of that server."""
+        if (host, port) not in self._unreached:
+            return None
+        places = enumerate(self.endpoints)
+        waiting = (at for at, place in places if (place.host, place.port) == (host, port) and at not in served)
+        first = next(waiting, None)
+        return first if first is not None and self.endpoints[first].method == CONNECT else None
+
+    def outcome(self, index: int) -> Recorded | ErrorKind | Refusal:
+        """A recorded answer with everything read, a recorded failure, or why neither can be served."""
+        exchange = self.exchanges[index]
+        step = exchange.step
+        if exchange.error is not None:
+            failed = exchange.error.kind
+            return failed if ending(failed) else Refusal(f"the recorder ended before step {step} was answered")
+        facts = exchange.response
+        if facts is None:
+            return Refusal(f"the recording has no outcome for step {step}")
+        if facts.status == SWITCHING_PROTOCOLS:
+            return Refusal(f"step {step} became a WebSocket, and messages are not replayed yet")
+        if facts.truncated or ending(facts.ended) is None:
+            return Refusal(f"the recorded answer of step {step} is not whole ({facts.ended})")
+        try:
+            return self._recorded(index, facts)
+        except BodyUnavailable as error:
+            return Refusal(f"the recorded answer of step {step} cannot be served: {error}")
+
+    def detail(self, index: int) -> bytes:
+        """What the recorder said of a recorded failure; nothing when that is erased."""
+        exchange = self.exchanges[index]
+        if exchange.outcome is None or exchange.error is None:
+            return b""
+        try:
+            return self._reader.body(exchange.outcome, exchange.error.detail)
+        except BodyUnavailable:
+            return b""
+
+    def _recorded(self, index: int, facts: HttpResponse) -> Recorded:
+        event = self.exchanges[index].outcome
+        assert event is not None
+        return Recorded(
+            status=facts.status,
+            reason=self._reader.text(event, facts.reason),
+            headers=self._reader.pairs(event, facts.headers),
+            framing=facts.framing,
+            ended=facts.ended,
+            body=self._reader.body(event, facts.body),
+            chunks=self._chunks(event, facts),
+            trailers=self._reader.pairs(event, facts.trailers),
+        )
+
+    def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:
+        """The names of the tools that the model asked for in a recorded answer."""
+        exchange = self.exchanges[index]
+        labels = _labels(Asked(self.endpoints[index], b"", self._headers(exchange)))
+        if labels.kind != "llm":
+            return ()
+        return response_labels(labels, recorded.status, recorded.headers, recorded.body).tools
+
+    def _chunks(self, event: Event, facts: HttpResponse) -> tuple[Chunk, ...]:
+        try:
+            return tuple(chunks.decode(self._reader.body(event, facts.chunks)))
+        except Malformed:
+            return ()
+
+    def _endpoint(self, exchange: Exchange) -> Endpoint:
+        facts = exchange.facts
+        texts = (facts.method, facts.scheme, facts.host, facts.path)
+        method, scheme, name, path = (self._text(exchange, text) for text in texts)
+        return Endpoint(
+            method.decode("latin-1"), scheme.decode("latin-1"), host(name.decode("latin-1")), facts.port, path
+        )
+
+    def _text(self, exchange: Exchange, text: Text) -> bytes:
+        try:
+            return self._reader.text(exchange.request, text)
+        except BodyUnavailable:
+            return f"(erased in step {exchange.step})".encode()
+
+    def _headers(self, exchange: Exchange) -> list[tuple[bytes, bytes]]:
+        try:
+            return self._reader.pairs(exchange.request, exchange.facts.headers)
+        except BodyUnavailable:
+            return []
+
+    def _telemetry(self) -> Iterator[Endpoint]:
+        """The endpoints that take telemetry; what the recording says of one of its exchanges goes for all."""
+        judged: set[Endpoint] = set()
+        for exchange, endpoint in zip(self.exchanges, self.endpoints, strict=True):
+            if exchange.facts.kind == TELEMETRY:
+                yield endpoint
+            elif exchange.facts.kind is None and endpoint not in judged:
+                judged.add(endpoint)
+                if kind(Asked(endpoint, b"", self._headers(exchange))) == TELEMETRY:
+                    yield endpoint
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Holds the garbage collector back while many values are made that all stay: it takes a quarter of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def kind(asked: Asked) -> str:
+    """The class of a request."""
+    return _labels(asked).kind
+
+
+def _labels(asked: Asked) -> RequestLabels:
+    place = asked.endpoint
+    return request_labels(
+        place.method.encode("latin-1"),
+        place.scheme.encode("latin-1"),
+        place.host.encode("latin-1"),
+        place.port,
+        place.path,
+        asked.headers,
+        asked.body,
+    )

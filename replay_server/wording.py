@@ -1,0 +1,134 @@
+"""The end report in words: what was found, line by line, and the verdict that is its last line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replay_server.drift import Change, ranges
+from replay_server.findings import Clients, Drifted, Findings
+from replay_server.modes import Exit
+
+LISTED_MAX = 20
+CHANGES_LISTED_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the agent and its confinement ended: its exit code, what tried to get out, whether anything could have."""
+
+    agent_exit_code: int | None = None
+    attempts: Sequence[str] = ()
+    confined: bool = False
+
+
+def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) -> str:
+    """One sentence."""
+    held = "nothing could get out" if ending.confined else "UNCONFINED: the replay server opened 0 connections"
+    match code:
+        case Exit.FAILED if found.failures:
+            said = f"FAILED: {found.failures[0]}"
+        case Exit.FAILED if found.unserved:
+            said = f"NOT SERVED: {found.unserved[0].detail}{_more(len(found.unserved))}"
+        case Exit.REFUSED if ending.attempts:
+            said = f"REFUSED: {ending.attempts[0]}{_more(len(ending.attempts))}"
+        case Exit.UNEXPECTED if found.unexpected:
+            said = f"UNEXPECTED: {found.unexpected[0].place} is not in the recording{_more(counts['unexpected'])}"
+        case Exit.UNEXPECTED if found.exhausted:
+            said = f"EXHAUSTED: {found.exhausted[0].place} was asked for more often than recorded"
+            said += _more(len(found.exhausted))
+        case Exit.DRIFTED if found.drifts:
+            said = f"DRIFTED at step {found.drifts[0].step}: {_headline(found.drifts[0].changes[0])}"
+            said += _more(len(found.drifts))
+        case Exit.DRIFTED if found.reordered:
+            first = found.reordered[0]
+            said = f"REORDERED: step {first.step} was asked for before step {first.before}{_more(len(found.reordered))}"
+        case Exit.NEVER_REQUESTED if found.never_requested:
+            step, place = found.never_requested[0]
+            said = f"NEVER REQUESTED: step {step}, {place}{_more(len(found.never_requested))}"
+        case _:
+            said = f"REPLAYED: all {found.exchanges} recorded exchanges were asked for and answered"
+            if found.exchanges != counts["matched"]:
+                said = f"REPLAYED: {counts['matched']} of {found.exchanges} recorded exchanges were asked for"
+                said += "; the rest is optional"
+            said += f"; the agent ended with {ending.agent_exit_code}" if ending.agent_exit_code else ""
+    return f"{said}; {held}"
+
+
+def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: Ending, stale: Sequence[str]) -> list[str]:
+    """Everything but the verdict."""
+    told = {name: count for name, count in counts.items() if count and name not in ("exchanges", "failed")}
+    said = [
+        f"  {found.exchanges} recorded exchanges; "
+        + ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
+    ]
+    for drift in found.drifts[:LISTED_MAX]:
+        said += drift_lines(drift)
+    if found.stopped_at is not None:
+        said.append(f"stopped at step {found.stopped_at}; what was not reached is not judged")
+    said += [
+        f"reordered: step {one.step} before step {one.before}, {one.place}" for one in found.reordered[:LISTED_MAX]
+    ]
+    for name, listed in (
+        ("unexpected", found.unexpected),
+        ("exhausted", found.exhausted),
+        ("not served", found.unserved),
+    ):
+        said += [
+            f"{name}: request {one.number}, {one.place}{one.detail and f' ({one.detail})'}"
+            for one in listed[:LISTED_MAX]
+        ]
+    said += [f"never requested: step {step}, {place}" for step, place in found.never_requested[:LISTED_MAX]]
+    said += [f"refused: {attempt}" for attempt in ending.attempts[:LISTED_MAX]]
+    said += _client_lines(clients)
+    if found.ignored:
+        said.append("ignored by rule: " + ", ".join(f"{rule} ({count})" for rule, count in found.ignored.items()))
+    said += [f"stale rule, it took nothing out: {rule}" for rule in stale]
+    if found.local_tools:
+        tools = ", ".join(f"{name} ({count})" for name, count in found.local_tools.items())
+        said.append(f"the model asked for these tools, whose effects outside the network are the agent's own: {tools}")
+    said += [f"failed: {failure}" for failure in found.failures[:LISTED_MAX]]
+    return said
+
+
+def drift_lines(drift: Drifted) -> list[str]:
+    """One first cause as a person reads it."""
+    lines = [f"drifted at step {drift.step}: {_headline(drift.changes[0])}", f"  request:  {drift.place}"]
+    for number, change in enumerate(drift.changes[:CHANGES_LISTED_MAX]):
+        recorded, live = change.values
+        if number:
+            lines.append(f"  also:     {_headline(change)}")
+        if change.place != "secret":
+            lines += [f"  recorded: {recorded}", f"  live:     {live}"]
+        if change.rule:
+            lines.append(f"  to allow: --ignore '{change.rule}'")
+    if len(drift.changes) > CHANGES_LISTED_MAX:
+        lines.append(f"  and {len(drift.changes) - CHANGES_LISTED_MAX} more changes")
+    if drift.expected:
+        lines.append(f"  expected: {drift.expected}")
+    if drift.follows:
+        follow = "follows" if len(drift.follows) == 1 else "follow"
+        steps = "step" if len(drift.follows) == 1 else "steps"
+        lines.append(f"  {steps} {ranges(drift.follows)} {follow} from step {drift.step}")
+    return lines
+
+
+def _client_lines(clients: Clients) -> list[str]:
+    said = (
+        (clients.distrusted, "a client does not trust edgetape's authority"),
+        (clients.h2_only, "a client insists on HTTP/2, which a replay does not speak"),
+        (clients.silent, "a client closed its connection without a request, as some do that distrust the authority"),
+    )
+    lines = [f"{sentence}: {host} ({count})" for hosts, sentence in said for host, count in hosts.items()]
+    if clients.malformed:
+        lines.append(f"not HTTP, or not well formed: {clients.malformed} requests")
+    if clients.hung:
+        lines.append(f"held open and then reset, as recorded: {clients.hung} answers")
+    return lines
+
+
+def _headline(change: Change) -> str:
+    detail = f" ({change.detail})" if change.detail else ""
+    return f"{change.kind}, {change.where}{detail}"
+
+
+def _more(count: int) -> str:
+    return f", and {count - 1} more" if count > 1 else ""

@@ -1,0 +1,158 @@
+"""The writer's thread: commits what is queued, one transaction after another, and knows nothing of events.
+
+Rules kept here:
+- What is queued is committed as soon as the commit before it returns; 64 pieces of work and 10 ms bound a
+  transaction, and are never waited for.
+- What is slow (hashing, compressing) is prepared before the transaction begins, so other writers wait for as little
+  as possible.
+- A failed commit undoes everything, tells everybody who waits, and is no reason to stop: the next one is simply
+  tried. Work that is refused is undone alone.
+- Every ticket is answered, whatever happens; nothing ends the thread but `stop`.
+"""
+
+import contextlib
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from store.core.errors import EdgetapeError, InvalidEvent, StoreUnusable
+from store.database import explained, transaction
+from store.journal import Appended
+from store.ticket import Ticket
+
+BATCH_WORK_MAX = 64
+BATCH_S_MAX = 0.010
+_TIDY_MS_MAX = 200
+
+type Apply = Callable[[sqlite3.Connection], Appended | None]
+type Prepare = Callable[[], Apply]
+type Afterwards = Callable[[sqlite3.Connection], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    prepare: Prepare
+    afterwards: Afterwards | None
+    ticket: Ticket = field(default_factory=Ticket)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    work: _Work
+    apply: Apply
+
+
+class Committer:
+    """Owns the connection: everything that is written goes through `submit`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._queue: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._gate = threading.Lock()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="edgetape-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, prepare: Prepare, afterwards: Afterwards | None = None) -> Ticket:
+        """Queues work: `prepare()` gives what is applied inside the transaction; `afterwards` runs once it is on
+        disk.
+        """
+        work = _Work(prepare, afterwards)
+        with self._gate:
+            if not self._stopped:
+                self._queue.put(work)
+                return work.ticket
+        work.ticket.done.set_exception(StoreUnusable("the writer is closed: nothing more is recorded"))
+        return work.ticket
+
+    def stop(self) -> None:
+        """Returns when everything that was queued is done; the connection is closed. A second call changes nothing."""
+        with self._gate:
+            if not self._stopped:
+                self._queue.put(None)
+            self._stopped = True
+        self._thread.join()
+        # The last writer leaves one file behind, not a file and its log; a reader in our way is no reason to wait.
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute(f"PRAGMA busy_timeout={_TIDY_MS_MAX}")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.close()
+
+    def _run(self) -> None:
+        going_on = True
+        while going_on:
+            batch, going_on = self._gather()
+            if batch:
+                self._commit(batch)
+
+    def _gather(self) -> tuple[list[_Prepared], bool]:
+        """Takes what is queued now, and waits only when nothing is."""
+        batch: list[_Prepared] = []
+        work = self._queue.get()
+        until = time.monotonic() + BATCH_S_MAX
+        while work is not None:
+            try:
+                batch.append(_Prepared(work, work.prepare()))
+            except Exception as error:  # noqa: BLE001  # one bad draft must not end the recording of all others
+                work.ticket.done.set_exception(_told(error))
+            if len(batch) >= BATCH_WORK_MAX or time.monotonic() > until:
+                return batch, True
+            try:
+                work = self._queue.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _commit(self, batch: list[_Prepared]) -> None:
+        applied: list[_Work] = []
+        try:
+            with explained(self._path), transaction(self._connection):
+                applied += [prepared.work for prepared in batch if self._apply(prepared)]
+        except EdgetapeError as error:
+            for prepared in batch:
+                prepared.work.ticket.placed = None
+                if not prepared.work.ticket.done.done():
+                    prepared.work.ticket.done.set_exception(error)
+            return
+        for work in applied:
+            self._finish(work)
+
+    def _apply(self, prepared: _Prepared) -> bool:
+        """Whether the work was done; if it was refused, nothing of it is left. Raises what SQLite and the system
+        say.
+        """
+        ticket = prepared.work.ticket
+        self._connection.execute("SAVEPOINT work")
+        try:
+            ticket.placed = prepared.apply(self._connection)
+        except (sqlite3.Error, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001  # see above
+            self._connection.execute("ROLLBACK TO work")
+            ticket.done.set_exception(_told(error))
+        self._connection.execute("RELEASE work")
+        return not ticket.done.done()
+
+    def _finish(self, work: _Work) -> None:
+        try:
+            if work.afterwards is not None:
+                with explained(self._path):
+                    work.afterwards(self._connection)
+        except Exception as error:  # noqa: BLE001  # see above
+            work.ticket.done.set_exception(_told(error))
+        else:
+            work.ticket.done.set_result(work.ticket.placed)
+
+
+def _told(error: Exception) -> EdgetapeError:
+    """What the one who waits is told: an error of ours as it is, any other one as a fault of what was submitted."""
+    if isinstance(error, EdgetapeError):
+        return error
+    told = InvalidEvent(f"it cannot be written: {type(error).__name__}: {error}")
+    told.__cause__ = error
+    return told

@@ -1,0 +1,113 @@
+"""The one byte form of a record: a strict profile of RFC 8785 (docs/format.md, section 2).
+
+Rules kept here:
+- UTF-8 without BOM; member names `[a-z0-9_]+`, each once; sorted; no white space.
+- Strings of valid Unicode, integers within +-(2^53-1) and no -0, true, false, null, arrays, objects; no floats.
+- At most 16 levels deep (the record is the first, a value in it the second) and 65,535 bytes long.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from store.core.errors import Malformed
+
+type Json = str | int | bool | Sequence[Json] | Mapping[str, Json] | None
+type Record = Mapping[str, Json]
+
+INTEGER_MAX = 2**53 - 1
+DEPTH_MAX = 16
+RECORD_BYTES_MAX = 65_535
+
+_NAME = re.compile(r"[a-z0-9_]+")
+
+
+class TooLarge(Malformed):
+    """A record above RECORD_BYTES_MAX bytes."""
+
+
+def encode(record: Record) -> bytes:
+    """The canonical bytes of `record`.
+
+    Raises Malformed where the profile has no spelling for a value, TooLarge above the limit.
+    """
+    _check(record, 1)
+    return _spell(record)
+
+
+def parse(raw: bytes) -> dict[str, Json]:
+    """The record whose canonical bytes `raw` are.
+
+    Raises Malformed for any other spelling, TooLarge above the limit (RFC 8259 would allow several spellings).
+    """
+    if len(raw) > RECORD_BYTES_MAX:
+        raise TooLarge(f"a record of {len(raw)} bytes is above the limit of {RECORD_BYTES_MAX}")
+    try:
+        value = json.loads(
+            raw.decode("utf-8"),
+            object_pairs_hook=_members,
+            parse_int=_integer,
+            parse_float=_refuse_number,
+            parse_constant=_refuse_number,
+        )
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"not a record: {error}") from None
+    if not isinstance(value, dict):
+        raise Malformed("not a record: the outermost value is no object")
+    _check(value, 1)
+    if _spell(value) != raw:
+        raise Malformed("not a record: another spelling than the canonical one")
+    return value
+
+
+def _spell(record: Record) -> bytes:
+    # With names limited to ASCII and no floats this is what RFC 8785 asks for; a property test holds it to that.
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    raw = text.encode("utf-8")
+    if len(raw) > RECORD_BYTES_MAX:
+        raise TooLarge(f"a record of {len(raw)} bytes is above the limit of {RECORD_BYTES_MAX}")
+    return raw
+
+
+def _check(value: Json, depth: int) -> None:
+    if depth > DEPTH_MAX:
+        raise Malformed(f"deeper than {DEPTH_MAX} levels")
+    match value:
+        case None | bool():
+            return
+        case str():
+            try:
+                value.encode("utf-8")
+            except UnicodeEncodeError:
+                raise Malformed("a lone surrogate is not valid Unicode") from None
+        case int():
+            if abs(value) > INTEGER_MAX:
+                raise Malformed("an integer is beyond 2^53-1")
+        case dict():
+            for name, member in value.items():
+                if not _NAME.fullmatch(name):
+                    raise Malformed(f"member name {name!r} is not of a-z, 0-9 and _")
+                _check(member, depth + 1)
+        case list() | tuple():
+            for item in value:
+                _check(item, depth + 1)
+        case _:
+            raise Malformed(f"a {type(value).__name__} has no canonical spelling")
+
+
+def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a member name occurs twice")
+    return members
+
+
+def _integer(source: str) -> int:
+    # int() itself refuses thousands of digits; nothing above 16 digits can be in range anyway.
+    if source == "-0" or len(source) > 17:
+        raise ValueError(f"number {source[:20]} is not canonical")
+    return int(source)
+
+
+def _refuse_number(source: str) -> Json:
+    raise ValueError(f"number {source[:20]} is not an integer")

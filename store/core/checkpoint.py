@@ -1,0 +1,154 @@
+"""Checkpoints: signed statements of a log's size and root (C2SP tlog-checkpoint, signed-note; Ed25519 of RFC 8032)."""
+
+import base64
+import binascii
+import hashlib
+import re
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from store.core.errors import Malformed
+
+_ED25519 = b"\x01"
+_SIGNATURE = "\N{EM DASH} "
+_KEY_ID_BYTES = 4
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")  # all but the line feed
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierKey:
+    """A name and an Ed25519 public key; its text is a vkey `name+id+key` of C2SP signed-note."""
+
+    name: str
+    public: bytes
+
+    @property
+    def key_id(self) -> bytes:
+        """The first 4 bytes of SHA-256(name | 0x0A | 0x01 | public key)."""
+        return hashlib.sha256(self.name.encode() + b"\n" + _ED25519 + self.public).digest()[:_KEY_ID_BYTES]
+
+    @property
+    def label(self) -> str:
+        """`name+id`, enough to tell keys apart."""
+        return f"{self.name}+{self.key_id.hex()}"
+
+    def __str__(self) -> str:
+        return f"{self.label}+{base64.b64encode(_ED25519 + self.public).decode()}"
+
+    @classmethod
+    def parse(cls, text: str) -> "VerifierKey":
+        """Raises Malformed unless `text` is the vkey of an Ed25519 key whose id fits."""
+        name, _, rest = text.partition("+")
+        key_id, _, encoded = rest.partition("+")
+        raw = _base64(encoded, "vkey")
+        if len(raw) != 33 or raw[:1] != _ED25519:
+            raise Malformed("malformed vkey: not an Ed25519 key")
+        key = cls(_key_name(name), raw[1:])
+        if key.key_id.hex() != key_id:
+            raise Malformed("malformed vkey: its id is not the one of its key")
+        return key
+
+    def verifies(self, text: bytes, signature: bytes) -> bool:
+        """Whether `signature` is this key's over `text`."""
+        try:
+            Ed25519PublicKey.from_public_bytes(self.public).verify(signature, text)
+        except InvalidSignature:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a checkpoint states: the log `origin` had `size` leaves, and their root was `root` (32 bytes)."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    @property
+    def text(self) -> bytes:
+        """The signed bytes: three lines."""
+        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One signature line of a note."""
+
+    name: str
+    key_id: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SignedCheckpoint:
+    """A checkpoint with its signature lines, not yet verified."""
+
+    checkpoint: Checkpoint
+    signatures: tuple[Signature, ...]
+
+    def signed_by(self, key: VerifierKey) -> bool:
+        """Whether there are lines of `key`, and all of them are true; those of others are passed over."""
+        own = [line.signature for line in self.signatures if (line.name, line.key_id) == (key.name, key.key_id)]
+        return bool(own) and all(key.verifies(self.checkpoint.text, signature) for signature in own)
+
+
+def verifier_key(name: str, private: Ed25519PrivateKey) -> VerifierKey:
+    """The public half of `private` under `name`."""
+    return VerifierKey(_key_name(name), private.public_key().public_bytes_raw())
+
+
+def sign(checkpoint: Checkpoint, key: VerifierKey, private: Ed25519PrivateKey) -> bytes:
+    """The note: the checkpoint's text, an empty line, one signature line."""
+    encoded = base64.b64encode(key.key_id + private.sign(checkpoint.text)).decode()
+    return checkpoint.text + f"\n{_SIGNATURE}{key.name} {encoded}\n".encode()
+
+
+def parse(note: bytes) -> SignedCheckpoint:
+    """Raises Malformed unless `note` is a checkpoint of three lines in a signed note, spelled canonically."""
+    try:
+        decoded = note.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Malformed("malformed checkpoint: not UTF-8") from None
+    if _CONTROL.search(decoded):
+        raise Malformed("malformed checkpoint: a control character in it")
+    text, separator, lines = decoded.rpartition("\n\n")
+    body = text.split("\n")
+    if not separator or len(body) != 3:
+        raise Malformed("malformed checkpoint: not three lines and an empty one")
+    origin, size, root = body
+    if not origin or not re.fullmatch(r"0|[1-9][0-9]{0,18}", size):
+        raise Malformed("malformed checkpoint: size is not canonical")
+    raw_root = _base64(root, "checkpoint")
+    if len(raw_root) != 32:
+        raise Malformed("malformed checkpoint: the root is not 32 bytes")
+    if not lines.endswith("\n"):
+        raise Malformed("malformed checkpoint: the last line does not end")
+    signatures = tuple(_signature(line) for line in lines[:-1].split("\n"))
+    return SignedCheckpoint(Checkpoint(origin, int(size), raw_root), signatures)
+
+
+def _signature(line: str) -> Signature:
+    name, _, encoded = line.removeprefix(_SIGNATURE).partition(" ")
+    raw = _base64(encoded, "checkpoint")
+    if not line.startswith(_SIGNATURE) or len(raw) <= _KEY_ID_BYTES:
+        raise Malformed("malformed checkpoint: not a signature line")
+    return Signature(_key_name(name), raw[:_KEY_ID_BYTES], raw[_KEY_ID_BYTES:])
+
+
+def _key_name(name: str) -> str:
+    if not name or "+" in name or any(character.isspace() for character in name):
+        raise Malformed("malformed key name: empty, or with a plus sign or white space")
+    return name
+
+
+def _base64(text: str, where: str) -> bytes:
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Malformed(f"malformed {where}: not base64") from None
+    if base64.b64encode(raw).decode() != text:
+        raise Malformed(f"malformed {where}: base64 in another spelling")
+    return raw

@@ -1,0 +1,119 @@
+"""A draft: what one event will say, before the writer gives it its place and commits its bodies.
+
+Rules kept here:
+- An envelope holds names, numbers and commitments, never content: a text above 1 KiB, and a header list above 16 KiB,
+  become bodies, measured as the record spells them. So nothing that the wire or the agent brings makes a record too
+  long.
+- Only `Redacted` bytes get in.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import msgspec
+
+from store.core import canonical, digest
+from store.core.model import Facts
+from store.core.redact import Redacted
+from store.core.text import Body, Headers, Pairs, Text, text
+
+type Salt = Callable[[], bytes]
+
+TEXT_BYTES_MAX = 1024
+PAIRS_BYTES_MAX = 16 * 1024
+FACTS_BYTES_MAX = 60 * 1024
+
+# What labels read out of the bodies, and can read again: it is left out of an envelope that it would burst.
+_DERIVED = ("settings", "tools", "usage")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event's facts, in which `{"body": "#n"}` stands for `contents[n]`."""
+
+    facts: Facts
+    contents: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What reveals a committed body: where in its event it is named (JSON Pointer, RFC 6901), salt, digest, content."""
+
+    pointer: str
+    salt: bytes
+    sha256: bytes
+    content: bytes
+
+
+@dataclass(slots=True)
+class Sheet:
+    """Gathers the bodies of one event while its facts are written down."""
+
+    contents: list[bytes] = field(default_factory=list)
+
+    def apart(self, redacted: Redacted, media_type: str = "", coding: str = "") -> Body:
+        """Puts bytes aside as a body."""
+        self.contents.append(redacted.content)
+        return Body(body=f"#{len(self.contents) - 1}")
+
+    def text(self, redacted: Redacted) -> Text:
+        """A text in the envelope if it is short, else a body."""
+        short = text(redacted.content)
+        if len(msgspec.json.encode(short)) > TEXT_BYTES_MAX + len('""'):
+            return self.apart(redacted, "text/plain")
+        return short
+
+    def pairs(self, pairs: Sequence[tuple[Redacted, Redacted]]) -> Headers:
+        """Ordered pairs in the envelope if they are few, else one body: the JSON of the same list."""
+        spelled: Pairs = [[text(name.content), text(value.content)] for name, value in pairs]
+        raw = json.dumps(msgspec.to_builtins(spelled), separators=(",", ":"), ensure_ascii=False).encode()
+        if len(raw) > PAIRS_BYTES_MAX:
+            return self.apart(Redacted(raw, len(raw)), "application/json")
+        return [[self.text(name), self.text(value)] for name, value in pairs]
+
+    def draft(self, facts: Facts) -> Draft:
+        """The finished draft."""
+        if len(msgspec.json.encode(facts)) > FACTS_BYTES_MAX:
+            facts = msgspec.structs.replace(facts, **{name: None for name in _DERIVED if hasattr(facts, name)})
+        return Draft(facts, tuple(self.contents))
+
+
+def seal(draft: Draft, salt: Salt) -> tuple[dict[str, canonical.Json], list[Opening]]:
+    """The members that `draft` adds to its record, each body replaced by its commitment, and the openings.
+
+    `salt` gives 32 fresh random bytes at each call.
+    """
+    openings: list[Opening] = []
+
+    def committed(value: canonical.Json, pointer: str) -> canonical.Json:
+        match value:
+            case {"body": str() as mark} if mark.startswith("#"):
+                content = draft.contents[int(mark[1:])]
+                opening = Opening(pointer, salt(), digest.body_digest(content), content)
+                openings.append(opening)
+                return {"body": digest.commitment(opening.salt, opening.sha256, len(content)).hex()}
+            case Mapping():
+                return {name: committed(member, f"{pointer}/{name}") for name, member in value.items()}
+            case list():
+                return [committed(item, f"{pointer}/{index}") for index, item in enumerate(value)]
+        return value
+
+    members = committed(cast("canonical.Json", msgspec.to_builtins(draft.facts)), "")
+    return cast("dict[str, canonical.Json]", members), openings
+
+
+def commitments(value: canonical.Json, pointer: str = "") -> dict[str, str]:
+    """Every commitment (64 hex) that a record names, by the JSON Pointer of the place where it stands."""
+    found: dict[str, str] = {}
+    match value:
+        case {"body": str() as named, **rest} if not rest:
+            found[pointer] = named
+        case Mapping():
+            for name, member in value.items():
+                found |= commitments(member, f"{pointer}/{name}")
+        case list():
+            for index, item in enumerate(value):
+                found |= commitments(item, f"{pointer}/{index}")
+    return found

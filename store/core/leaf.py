@@ -1,0 +1,77 @@
+"""The leaves of the store log: small records of what happened to the store itself (docs/format.md, section 6)."""
+
+from typing import get_args
+
+import msgspec
+
+from store.core import canonical
+from store.core.model import Facts
+from store.core.shape import VERSION, Count, Run, Time, members, split
+from store.core.text import Hex32
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """When a leaf was written."""
+
+    ts: Time
+
+
+class StoreCreated(Facts, frozen=True, tag="store.created"):
+    """Leaf 0: the log's origin and the key that signs it."""
+
+    origin: str
+    vkey: str
+
+
+class RunOpened(Facts, frozen=True, tag="run.open"):
+    """A run began: its genesis and the hash of its event 0."""
+
+    run: Run
+    genesis: Hex32
+    head: Hex32
+
+
+class RunHead(Facts, frozen=True, tag="run.head"):
+    """A run had `n` events, the last one with the hash `head`."""
+
+    run: Run
+    n: Count
+    head: Hex32
+
+
+class RunClosed(Facts, frozen=True, tag="run.close"):
+    """A run ended: `n` events with its run.close, the hash of that one, and the RFC 6962 root over those before it."""
+
+    run: Run
+    n: Count
+    head: Hex32
+    root: Hex32
+
+
+class RecorderStart(Facts, frozen=True, tag="recorder.start"):
+    """A program began to write into the store."""
+
+    recorder: str
+    version: str
+
+
+class RecorderStop(Facts, frozen=True, tag="recorder.stop"):
+    """That program ended in order."""
+
+    recorder: str
+
+
+type Leaf = StoreCreated | RunOpened | RunHead | RunClosed | RecorderStart | RecorderStop
+
+LEAF_TYPES: dict[str, type[Facts]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Leaf.__value__)}
+
+
+def encode(ts: str, leaf: Leaf) -> bytes:
+    """The canonical bytes of a leaf written at `ts`."""
+    return canonical.encode({**members(leaf), "ts": ts, "v": VERSION})
+
+
+def decode(raw: bytes) -> tuple[str, Facts]:
+    """When a leaf was written, and what it says. Raises UnknownVersion, UnknownShape or Malformed."""
+    moment, facts = split(canonical.parse(raw), Moment, LEAF_TYPES)
+    return moment.ts, facts

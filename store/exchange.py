@@ -1,0 +1,95 @@
+"""Events put together to what a person counts: steps, and exchanges (a request with its outcome)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import cast
+
+from store.core.event import Event
+from store.core.model import (
+    HttpError,
+    HttpRequest,
+    HttpRequestEnd,
+    HttpResponse,
+    Note,
+    TunnelClose,
+    TunnelOpen,
+    Value,
+    WsClose,
+    WsMessage,
+)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request with its outcome, which is None while the run is open. `step` counts from 1."""
+
+    step: int
+    request: Event
+    outcome: Event | None = None
+    upload: Event | None = None
+    messages: list[Event] = field(default_factory=list)
+
+    @property
+    def facts(self) -> HttpRequest:
+        """What the request says."""
+        return cast("HttpRequest", self.request.facts)
+
+    @property
+    def response(self) -> HttpResponse | None:
+        """What the answer says, if a status line arrived."""
+        return self.outcome.facts if self.outcome and isinstance(self.outcome.facts, HttpResponse) else None
+
+    @property
+    def error(self) -> HttpError | None:
+        """Why no answer came, if none did."""
+        return self.outcome.facts if self.outcome and isinstance(self.outcome.facts, HttpError) else None
+
+
+@dataclass(slots=True)
+class Happening:
+    """Anything else that belongs on a timeline: a value or note (with its step), a tunnel, a gap, the run's ends
+    (without).
+    """
+
+    step: int | None
+    event: Event
+    end: Event | None = None
+
+
+type Step = Exchange | Happening
+
+
+def steps(events: Iterable[Event]) -> list[Step]:
+    """What happened, in the order of the first event of each."""
+    found: list[Step] = []
+    exchanges_by_seq: dict[int, Exchange] = {}
+    tunnels: dict[int, Happening] = {}
+    count = 0
+    for happened in events:
+        match happened.facts:
+            case HttpRequest():
+                count += 1
+                exchange = Exchange(count, happened)
+                exchanges_by_seq[happened.seq] = exchange
+                found.append(exchange)
+            case HttpResponse() | HttpError() as facts if facts.req in exchanges_by_seq:
+                exchanges_by_seq[facts.req].outcome = happened
+            case HttpRequestEnd() as facts if facts.req in exchanges_by_seq:
+                exchanges_by_seq[facts.req].upload = happened
+            case WsMessage() | WsClose() as facts if facts.req in exchanges_by_seq:
+                exchanges_by_seq[facts.req].messages.append(happened)
+            case TunnelClose() as facts if facts.open in tunnels:
+                tunnels[facts.open].end = happened
+            case _:
+                counted = isinstance(happened.facts, Value | Note)
+                count += counted
+                other = Happening(count if counted else None, happened)
+                if isinstance(happened.facts, TunnelOpen):
+                    tunnels[happened.seq] = other
+                found.append(other)
+    return found
+
+
+def exchanges(events: Iterable[Event]) -> list[Exchange]:
+    """Only the exchanges, with the step numbers that they have among all steps."""
+    return [step for step in steps(events) if isinstance(step, Exchange)]

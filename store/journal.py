@@ -1,0 +1,202 @@
+"""Appending to the chain of a run, inside the writer's transaction (docs/format.md, sections 3-5).
+
+Rules kept here:
+- seq, prev and clocks are given here, from what the transaction reads: nothing is remembered across transactions.
+- A record is encoded, and so refused, before anything of it is written.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from store import log, payloads
+from store.core import canonical, digest, draft, event, leaf, merkle, shape
+from store.core.errors import InvalidEvent, Malformed
+from store.core.model import EVENT_TYPES, Facts, LogPoint, RunClose, RunOpen
+
+STEP_TYPES = frozenset(("http.request", "value", "note"))
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The writer's clocks at a commit: the wall clock as a record spells it, and microseconds since the run opened."""
+
+    ts: str
+    mono_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Where an event stands now: its seq and its event_hash (32 bytes)."""
+
+    seq: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A draft whose bodies are committed: ready to be placed. `frames` are the stored forms of the openings' bodies."""
+
+    members: Mapping[str, canonical.Json]
+    openings: tuple[draft.Opening, ...]
+    frames: tuple[bytes, ...]
+
+    def linked(self, name: str, seq: int) -> "Sealed":
+        """The same, its member `name` (`req`, `open`) naming the event `seq`."""
+        return replace(self, members={**self.members, name: seq})
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last event of a run."""
+
+    seq: int
+    hash: bytes
+    type: str
+    mono_us: int
+
+
+def head(connection: sqlite3.Connection, run: str) -> Head | None:
+    """The last event of `run`; None when there is no such run."""
+    row = connection.execute(
+        "SELECT seq, hash, event FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,)
+    ).fetchone()
+    if row is None:
+        return None
+    record = json.loads(row[2])
+    return Head(row[0], bytes(row[1]), record["type"], record["mono_us"])
+
+
+def open_run(connection: sqlite3.Connection, origin: str, run: str, owner: str, sealed: Sealed, now: Now) -> Appended:
+    """Writes event 0 of a new run, its leaf, its row in the catalogue and the lease of the writer `owner`."""
+    leaves = log.size(connection)
+    root = cast("bytes", log.root_at(connection, leaves))
+    members = {
+        **sealed.members,
+        "origin": origin,
+        "checkpoint": shape.members(LogPoint(size=leaves, root=root.hex())),
+    }
+    opened = cast("RunOpen", shape.facts(members, EVENT_TYPES))
+    genesis = digest.genesis_prev(origin, run)
+    place = event.Place(run, 0, genesis.hex(), now.ts, 0)
+    appended = _insert(connection, place, replace(sealed, members=members))
+    log.append(connection, now.ts, leaf.RunOpened(run=run, genesis=genesis.hex(), head=appended.hash.hex()))
+    connection.execute(
+        "INSERT INTO runs (id, name, mode, workflow, parent, opened, closed, events, steps, headed)"
+        " VALUES (?, ?, ?, ?, ?, ?, '', 1, 0, 1)",
+        (
+            run,
+            _plain(opened.name),
+            opened.mode,
+            _plain(opened.workflow),
+            opened.parent.run if opened.parent else "",
+            now.ts,
+        ),
+    )
+    connection.execute("INSERT INTO leases (run, owner) VALUES (?, ?)", (run, owner))
+    return appended
+
+
+def append(connection: sqlite3.Connection, run: str, sealed: Sealed, now: Now) -> Appended:
+    """Adds one event at the end of an open run. Raises InvalidEvent when there is no such run, or it is closed."""
+    last = head(connection, run)
+    if last is None:
+        raise InvalidEvent(f"there is no run {run} to append to")
+    if last.type == "run.close":
+        raise InvalidEvent(f"run {run} is closed: nothing may follow")
+    place = event.Place(run, last.seq + 1, last.hash.hex(), now.ts, max(last.mono_us, now.mono_us))
+    appended = _insert(connection, place, sealed)
+    connection.execute(
+        "UPDATE runs SET events = ?, steps = steps + ? WHERE id = ?",
+        (appended.seq + 1, sealed.members["type"] in STEP_TYPES, run),
+    )
+    return appended
+
+
+def close_run(connection: sqlite3.Connection, run: str, facts: RunClose, now: Now) -> Appended:
+    """Writes run.close, its leaf and the end of the lease. `n`, `head`, `root` and `counts` are filled in here."""
+    tree = merkle.Tree()
+    counts: dict[str, int] = {}
+    last = b""
+    for hashed, raw in connection.execute("SELECT hash, event FROM events WHERE run = ? ORDER BY seq", (run,)):
+        tree.append(raw)
+        last = bytes(hashed)
+        kind = str(json.loads(raw)["type"])
+        counts[kind] = counts.get(kind, 0) + 1
+    members = shape.members(facts) | {
+        "n": tree.size,
+        "head": last.hex(),
+        "root": tree.root.hex(),
+        "counts": [[kind, count] for kind, count in sorted(counts.items())],
+    }
+    appended = append(connection, run, Sealed(members, (), ()), now)
+    log.append(
+        connection,
+        now.ts,
+        leaf.RunClosed(run=run, n=appended.seq + 1, head=appended.hash.hex(), root=tree.root.hex()),
+    )
+    connection.execute("UPDATE runs SET closed = ?, headed = events WHERE id = ?", (now.ts, run))
+    connection.execute("DELETE FROM leases WHERE run = ?", (run,))
+    return appended
+
+
+def drop_pending(connection: sqlite3.Connection, run: str, req: int, sealed: Sealed) -> None:
+    """Deletes the pieces of a stream that its finished event now holds."""
+    if sealed.members["type"] == "http.request.end":
+        connection.execute("DELETE FROM pending WHERE run = ? AND req = ? AND part = 'upload'", (run, req))
+    elif sealed.members["type"] in ("http.response", "http.error"):
+        connection.execute("DELETE FROM pending WHERE run = ? AND req = ? AND part <> 'upload'", (run, req))
+
+
+def note_heads(connection: sqlite3.Connection, ts: str) -> None:
+    """Writes a run.head leaf for every run that has grown since its last one: done before each checkpoint."""
+    grown = connection.execute("SELECT id FROM runs WHERE events > headed ORDER BY id").fetchall()
+    for (run,) in grown:
+        last = head(connection, run)
+        if last is not None:
+            log.append(connection, ts, leaf.RunHead(run=run, n=last.seq + 1, head=last.hash.hex()))
+            connection.execute("UPDATE runs SET headed = ? WHERE id = ?", (last.seq + 1, run))
+
+
+def _insert(connection: sqlite3.Connection, place: event.Place, sealed: Sealed) -> Appended:
+    try:
+        raw = event.encode(place, sealed.members)
+    except Malformed as error:
+        raise InvalidEvent(f"not an event: {error}") from error
+    hashed = digest.event_hash(raw)
+    connection.execute(
+        "INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)", (place.run, place.seq, hashed, raw)
+    )
+    for opening, frame in zip(sealed.openings, sealed.frames, strict=True):
+        key = (place.run, place.seq, opening.pointer)
+        connection.execute(
+            "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
+            (*key, opening.salt, opening.sha256, len(opening.content)),
+        )
+        payloads.put(connection, *key, frame)
+    return Appended(place.seq, hashed)
+
+
+def _plain(value: object) -> str:
+    # The catalogue can be rebuilt and proves nothing; a name that is no text is found by its run's id.
+    return value if isinstance(value, str) else ""
+
+
+def sealed(facts_draft: draft.Draft, salt: draft.Salt) -> Sealed:
+    """Commits a draft's bodies and compresses them: the slow part, done before the transaction begins.
+
+    Raises InvalidEvent for facts that version 1 has no room for.
+    """
+    members, openings = draft.seal(facts_draft, salt)
+    try:
+        shape.facts(members, EVENT_TYPES)
+    except Malformed as error:
+        raise InvalidEvent(f"not an event: {error}") from error
+    return Sealed(members, tuple(openings), tuple(payloads.pack(opening.content) for opening in openings))
+
+
+def bare(facts: Facts) -> Sealed:
+    """Facts without a body, ready to be placed."""
+    return Sealed(shape.members(facts), (), ())

@@ -1,0 +1,118 @@
+"""Which processes belong to an agent, and whether one of them listens on a loopback port.
+
+An agent's tree is its process, every descendant, and every process that still carries the agent's marker in
+its environment, which is how one is known whose parent has ended. Read from /proc; where there is none, the
+tree is empty and no listener is known to be the agent's.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MARKER_VARIABLE = "EDGETAPE_AGENT"
+
+_PROC = Path("/proc")
+_LISTEN = "0A"  # TCP_LISTEN of the kernel's tcp_states.h
+_LOOPBACK_OR_ANY = (
+    "00000000",  # 0.0.0.0
+    "00000000000000000000000000000000",  # ::
+    "00000000000000000000000001000000",  # ::1, each 32-bit word in host order
+    "0000000000000000FFFF00000100007F",  # ::ffff:127.0.0.1
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTree:
+    """The processes of one agent: `root` is its pid, `marker` the value of its EDGETAPE_AGENT variable."""
+
+    root: int
+    marker: str
+
+    def members(self) -> frozenset[int]:
+        """The pids of the tree at this moment; zombies are no members."""
+        parents = dict(_parents())
+        children: defaultdict[int, list[int]] = defaultdict(list)
+        for pid, parent in parents.items():
+            children[parent].append(pid)
+        members: set[int] = set()
+        found = [pid for pid in parents if pid == self.root or self._carries_marker(pid)]
+        while found:
+            pid = found.pop()
+            if pid not in members:
+                members.add(pid)
+                found += children[pid]
+        return frozenset(members)
+
+    def _carries_marker(self, pid: int) -> bool:
+        """Whether the process was started with our marker, alone or nested inside another recording's."""
+        try:
+            environment = (_PROC / str(pid) / "environ").read_bytes()
+        except OSError:
+            return False  # gone, or another user's
+        prefix = f"{MARKER_VARIABLE}=".encode()
+        values = [entry for entry in environment.split(b"\0") if entry.startswith(prefix)]
+        return any(self.marker.encode() in value.removeprefix(prefix).split(b":") for value in values)
+
+
+def owns_listener(tree: ProcessTree, port: int) -> bool:
+    """Whether a process of the tree listens on TCP `port` of a loopback address or of every address.
+
+    Reads files of /proc for some milliseconds: call it in a thread, once a connection.
+    """
+    inodes = set(_listening_inodes(port))
+    return bool(inodes) and any(_holds_socket(pid, inodes) for pid in tree.members())
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    """Each living process with its parent's pid."""
+    for entry in _entries(_PROC):
+        if not entry.isdecimal():
+            continue
+        try:
+            stat = (_PROC / entry / "stat").read_bytes()
+        except OSError:
+            continue  # ended since it was listed
+        # The command name stands in parentheses and may itself hold any of them (proc_pid_stat(5)).
+        state, parent = stat.rpartition(b")")[2].split()[:2]
+        if state not in {b"Z", b"X"}:
+            yield int(entry), int(parent)
+
+
+def _listening_inodes(port: int) -> Iterator[str]:
+    """The socket inodes of listeners on `port` that a loopback connection reaches (proc_pid_net(5), tcp)."""
+    for table in ("tcp", "tcp6"):
+        try:
+            rows = (_PROC / "self/net" / table).read_text("ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for row in rows:
+            fields = row.split()
+            address, _, local_port = fields[1].partition(":")
+            if fields[3] == _LISTEN and int(local_port, 16) == port and _is_reachable(address):
+                yield fields[9]
+
+
+def _is_reachable(address: str) -> bool:
+    """Loopback or any; the last byte of a 127.x.y.z address comes last because words are in host order."""
+    return address in _LOOPBACK_OR_ANY or (len(address) == 8 and address.endswith("7F"))
+
+
+def _holds_socket(pid: int, inodes: set[str]) -> bool:
+    folder = _PROC / str(pid) / "fd"
+    wanted = {f"socket:[{inode}]" for inode in inodes}
+    for descriptor in _entries(folder):
+        try:
+            if str((folder / descriptor).readlink()) in wanted:
+                return True
+        except OSError:
+            continue  # closed since it was listed
+    return False
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208  # twice as fast as iterdir, and read for every process
+    except OSError:
+        return []

@@ -1,0 +1,248 @@
+"""The one way out: runs, events and bodies of a store, read-only.
+
+Rules kept here:
+- Never writes, and never makes a writer wait.
+- Bodies are opened one at a time, and held against their commitment and digest at every reading.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from store import database, payloads
+from store.core import digest, event
+from store.core.errors import EdgetapeError, Malformed, StoreUnusable, UnknownRun
+from store.core.event import Event
+from store.core.model import Parent, RunClose, RunOpen
+from store.core.text import Apart, Headers, Text, text_bytes
+from store.founding import founding
+
+_LAST = "last"
+
+
+class BodyUnavailable(EdgetapeError):
+    """A body that is committed but not there any more, or not what was committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """One line of a list of runs. `opened` is a timestamp; `reason` and `exit_code` are known once it is closed."""
+
+    id: str
+    name: str
+    mode: str
+    workflow: str
+    parent: Parent | None
+    opened: str
+    closed: str
+    reason: str | None
+    exit_code: int | None
+    events: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningInfo:
+    """What is known of a body without reading it: where its event names it, its SHA-256, its length in bytes."""
+
+    pointer: str
+    sha256: bytes
+    length: int
+
+
+class Reader:
+    """Reads one store; use it as a context manager."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, origin: str) -> None:
+        self.folder = folder
+        self.origin = origin
+        self._connection = connection
+
+    @classmethod
+    def open(cls, folder: Path) -> "Reader":
+        """Raises StoreUnusable when there is no store that this program can read."""
+        connection = database.open_for_reading(folder)
+        try:
+            with database.explained(folder):
+                known = founding(connection)
+            if known is None:
+                raise StoreUnusable(f"the store at {folder} has no log", hint="record a run first")
+        except EdgetapeError:
+            connection.close()
+            raise
+        return cls(folder, connection, known.origin)
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives the file back."""
+        self._connection.close()
+
+    def runs(self, mode: str | None = None) -> list[RunInfo]:
+        """All runs, or those of one mode, newest first."""
+        with database.explained(self.folder):
+            rows = self._connection.execute(
+                "SELECT id FROM runs WHERE ?1 IS NULL OR mode = ?1 ORDER BY opened DESC, id DESC", (mode,)
+            ).fetchall()
+            return [self.run(run) for (run,) in rows]
+
+    def run(self, run: str) -> RunInfo:
+        """What the first and last events of a run say. Raises UnknownRun."""
+        with database.explained(self.folder):
+            row = self._connection.execute("SELECT steps, closed FROM runs WHERE id = ?", (run,)).fetchone()
+            ends = self._connection.execute(
+                "SELECT event FROM (SELECT event FROM events WHERE run = ?1 ORDER BY seq LIMIT 1)"
+                " UNION ALL SELECT event FROM (SELECT event FROM events WHERE run = ?1 ORDER BY seq DESC LIMIT 1)",
+                (run,),
+            ).fetchall()
+        if row is None or len(ends) != 2:
+            raise UnknownRun(f"there is no run {run} in this store")
+        try:
+            first, last = (event.decode(bytes(raw)) for (raw,) in ends)
+        except Malformed as error:
+            raise Malformed(f"run {run} is damaged: {error}", hint=f"run `edgetape verify {run}`") from error
+        opened = first.facts
+        if not isinstance(opened, RunOpen):
+            raise Malformed(f"run {run} is damaged: it does not begin with run.open", hint=f"`edgetape verify {run}`")
+        closed = last.facts if isinstance(last.facts, RunClose) else None
+        return RunInfo(
+            id=run,
+            name=opened.name if isinstance(opened.name, str) else "",
+            mode=opened.mode,
+            workflow=opened.workflow if isinstance(opened.workflow, str) else "",
+            parent=opened.parent,
+            opened=first.place.ts,
+            closed=last.place.ts if closed else "",
+            reason=closed.reason if closed else None,
+            exit_code=closed.exit_code if closed else None,
+            events=last.seq + 1,
+            steps=row[0],
+        )
+
+    def find(self, word: str) -> RunInfo:
+        """The run that a person means: `last`, `last:MODE`, a name (its newest run), an id or a unique beginning of
+        one.
+
+        Raises UnknownRun, saying what comes near.
+        """
+        return self.run(self.identify(word))
+
+    def identify(self, word: str) -> str:
+        """The id of the run that `find` finds. Raises UnknownRun."""
+        if word == _LAST or word.startswith(f"{_LAST}:"):
+            mode = word.removeprefix(_LAST).removeprefix(":") or "record"
+            newest = self._newest("mode", mode)
+            missing = f"there is no run of mode {mode} in this store"
+        else:
+            newest = (self._newest("id", word) or self._newest("name", word)) if word else None
+            missing = f"there is no run {word!r} in this store"
+        if newest is not None:
+            return newest
+        with database.explained(self.folder):
+            ids = self._connection.execute(
+                "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 LIMIT 2", (word,)
+            ).fetchall()
+        if len(ids) > 1:
+            raise UnknownRun(f"{word!r} begins more than one run id", hint="give more of the id")
+        if not ids:
+            raise UnknownRun(missing, hint=self._names())
+        return str(ids[0][0])
+
+    def events(self, run: str) -> Iterator[Event]:
+        """The events of a run in order. Raises Malformed at one that is none."""
+        with database.explained(self.folder):
+            for (raw,) in self._connection.execute("SELECT event FROM events WHERE run = ? ORDER BY seq", (run,)):
+                yield event.decode(bytes(raw))
+
+    def event(self, run: str, seq: int) -> Event:
+        """One event. Raises UnknownRun when the run has no such event."""
+        with database.explained(self.folder):
+            row = self._connection.execute("SELECT event FROM events WHERE run = ? AND seq = ?", (run, seq)).fetchone()
+        if row is None:
+            raise UnknownRun(f"run {run} has no event {seq}")
+        return event.decode(bytes(row[0]))
+
+    def event_hash(self, run: str, seq: int) -> bytes:
+        """The event_hash of one event, recomputed (32 bytes)."""
+        with database.explained(self.folder):
+            row = self._connection.execute("SELECT event FROM events WHERE run = ? AND seq = ?", (run, seq)).fetchone()
+        if row is None:
+            raise UnknownRun(f"run {run} has no event {seq}")
+        return digest.event_hash(bytes(row[0]))
+
+    def opening(self, happened: Event, apart: Apart) -> OpeningInfo:
+        """What is known of the body that `apart` names. Raises BodyUnavailable when its opening is gone or forged."""
+        with database.explained(self.folder):
+            rows = self._connection.execute(
+                "SELECT pointer, salt, sha256, length FROM openings WHERE run = ? AND seq = ?",
+                (happened.run, happened.seq),
+            ).fetchall()
+        for pointer, salt, sha256, length in rows:
+            if _commits(bytes(salt), bytes(sha256), length, apart.body):
+                return OpeningInfo(pointer, bytes(sha256), length)
+        raise BodyUnavailable(
+            f"a body of event {happened.seq} is erased or damaged", hint="`edgetape verify` says which"
+        )
+
+    def body(self, happened: Event, apart: Apart | None) -> bytes:
+        """The body that `apart` names, or nothing for None. Raises BodyUnavailable when it is gone or is not what was
+        committed.
+        """
+        if apart is None:
+            return b""
+        opening = self.opening(happened, apart)
+        try:
+            with database.explained(self.folder):
+                body = payloads.get(self._connection, happened.run, happened.seq, opening.pointer, opening.length)
+        except Malformed as error:
+            raise BodyUnavailable(f"a body of event {happened.seq} cannot be read: {error}") from error
+        if body is None or digest.body_digest(body) != opening.sha256:
+            raise BodyUnavailable(f"the body {opening.pointer} of event {happened.seq} is missing or damaged")
+        return body
+
+    def text(self, happened: Event, value: Text | None) -> bytes:
+        """The bytes of a text, wherever it is kept."""
+        if value is None:
+            return b""
+        if isinstance(value, Apart) and value.body is not None:
+            return self.body(happened, value)
+        return text_bytes(value)
+
+    def pairs(self, happened: Event, headers: Headers | None) -> list[tuple[bytes, bytes]]:
+        """Ordered pairs of names and values, wherever they are kept."""
+        if headers is None:
+            return []
+        if isinstance(headers, Apart):
+            try:
+                spelled = msgspec.json.decode(self.body(happened, headers), type=list[tuple[str | Apart, str | Apart]])
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise BodyUnavailable(f"a header list of event {happened.seq} cannot be read: {error}") from error
+            return [(text_bytes(name), text_bytes(value)) for name, value in spelled]
+        return [(self.text(happened, name), self.text(happened, value)) for name, value in headers]
+
+    def _newest(self, column: str, value: str) -> str | None:
+        with database.explained(self.folder):
+            row = self._connection.execute(
+                f"SELECT id FROM runs WHERE {column} = ? ORDER BY opened DESC, id DESC LIMIT 1", (value,)
+            ).fetchone()
+        return None if row is None else str(row[0])
+
+    def _names(self) -> str:
+        with database.explained(self.folder):
+            named = self._connection.execute(
+                "SELECT name FROM runs WHERE name <> '' GROUP BY name ORDER BY MAX(opened) DESC LIMIT 5"
+            ).fetchall()
+        names = ", ".join(name for (name,) in named)
+        return f"named runs: {names}" if names else "`edgetape runs` lists them"
+
+
+def _commits(salt: bytes, sha256: bytes, length: int, named: str | None) -> bool:
+    sound = len(salt) == digest.SALT_BYTES and len(sha256) == digest.HASH_BYTES and 0 <= length < 1 << 64
+    return sound and digest.commitment(salt, sha256, length).hex() == named

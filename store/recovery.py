@@ -1,0 +1,108 @@
+"""What a run whose recorder died still lacks: an outcome for every request, and its end.
+
+docs/format.md, sections 4-5. The pieces of streams that were open lie in `pending`: the head of an answer, and what had
+come of its body or of an upload. A head that cannot be read is as good as none.
+"""
+
+import sqlite3
+
+import msgspec
+
+from store import journal
+from store.core import event
+from store.core.draft import Draft, Salt, Sheet
+from store.core.errors import Malformed
+from store.core.model import Framing, HttpError, HttpRequest, HttpRequestEnd, HttpResponse
+from store.core.redact import stored
+from store.core.text import Text, text_bytes
+
+
+class AnswerHead(msgspec.Struct, frozen=True):
+    """What the pending part `head` holds: an answer's status line and headers, already redacted, as an envelope
+    spells them.
+    """
+
+    status: int
+    http_version: Text
+    framing: Framing
+    headers: list[list[Text]]
+    reason: Text | None = None
+
+
+def close_requests(connection: sqlite3.Connection, run: str, salt: Salt, now: journal.Now) -> int:
+    """Gives every request of `run` that has no outcome one that says the recorder stopped; how many there were.
+
+    An upload that was still coming is ended too, be its outcome there or not.
+    """
+    uploads, requests = _unfinished(connection, run)
+    for req in sorted(uploads | requests):
+        if req in uploads:
+            journal.append(connection, run, journal.sealed(_upload(connection, run, req), salt), now)
+        if req in requests:
+            journal.append(connection, run, journal.sealed(_outcome(connection, run, req), salt), now)
+    connection.execute("DELETE FROM pending WHERE run = ?", (run,))
+    return len(uploads | requests)
+
+
+def answer_head(raw: bytes) -> AnswerHead:
+    """The head that a pending part `head` holds. Raises Malformed."""
+    try:
+        return msgspec.json.decode(raw, type=AnswerHead)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Malformed(f"not the head of an answer: {error}") from error
+
+
+def _unfinished(connection: sqlite3.Connection, run: str) -> tuple[set[int], set[int]]:
+    """The seqs of the requests whose uploads have no end, and of those that have no outcome."""
+    uploads: set[int] = set()
+    requests: set[int] = set()
+    for (raw,) in connection.execute("SELECT event FROM events WHERE run = ? ORDER BY seq", (run,)):
+        happened = event.decode(raw)
+        match happened.facts:
+            case HttpRequest() as facts:
+                requests.add(happened.seq)
+                if facts.streaming:
+                    uploads.add(happened.seq)
+            case HttpRequestEnd() as facts:
+                uploads.discard(facts.req)
+            case HttpResponse() | HttpError() as facts:
+                requests.discard(facts.req)
+    return uploads, requests
+
+
+def _outcome(connection: sqlite3.Connection, run: str, req: int) -> Draft:
+    try:
+        answer = answer_head(_part(connection, run, req, "head"))
+    except Malformed:
+        return Draft(HttpError(req=req, kind="recorder_stopped"))
+    sheet = Sheet()
+    body = _part(connection, run, req, "answer")
+    return sheet.draft(
+        HttpResponse(
+            req=req,
+            status=answer.status,
+            reason=sheet.text(stored(text_bytes(answer.reason))) if answer.reason is not None else None,
+            http_version=sheet.text(stored(text_bytes(answer.http_version))),
+            headers=sheet.pairs(
+                [(stored(text_bytes(name)), stored(text_bytes(value))) for name, value in answer.headers]
+            ),
+            framing=answer.framing,
+            ended="recorder_stopped",
+            body=sheet.apart(stored(body)) if body else None,
+        )
+    )
+
+
+def _upload(connection: sqlite3.Connection, run: str, req: int) -> Draft:
+    sheet = Sheet()
+    body = _part(connection, run, req, "upload")
+    return sheet.draft(
+        HttpRequestEnd(req=req, ended="recorder_stopped", body=sheet.apart(stored(body)) if body else None)
+    )
+
+
+def _part(connection: sqlite3.Connection, run: str, req: int, part: str) -> bytes:
+    rows = connection.execute(
+        "SELECT piece FROM pending WHERE run = ? AND req = ? AND part = ? ORDER BY number", (run, req, part)
+    )
+    return b"".join(piece for (piece,) in rows)

@@ -1,0 +1,93 @@
+"""The tables of a SQLite store, as migrations, and the guards that keep what is recorded as it was.
+
+docs/format.md, section 8.
+
+Rules kept here:
+- `events`, `leaves`, `checkpoints` and `nodes` only grow: UPDATE, DELETE and a second INSERT of a key are refused, so
+  INSERT OR REPLACE is too. `openings` and `payloads` may be deleted (erasure), never changed.
+- `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
+"""
+
+from sqlite_utils import Database, Migrations
+from sqlite_utils.db import Table
+
+migrations = Migrations("edgetape.store")
+
+_APPEND_ONLY = {
+    "events": ("run", "seq"),
+    "leaves": ("position",),
+    "checkpoints": ("size",),
+    "nodes": ("level", "position"),
+}
+_ERASABLE = {"openings": ("run", "seq", "pointer"), "payloads": ("run", "seq", "pointer")}
+
+
+@migrations()
+def m001_version_1(db: Database) -> None:
+    """The first version of every table."""
+    _create(db, "events", {"run": str, "seq": int, "hash": bytes, "event": bytes}, ("run", "seq"))
+    _create(
+        db,
+        "openings",
+        {"run": str, "seq": int, "pointer": str, "salt": bytes, "sha256": bytes, "length": int},
+        ("run", "seq", "pointer"),
+    )
+    _create(
+        db,
+        "payloads",
+        {"run": str, "seq": int, "pointer": str, "codec": str, "stored": bytes},
+        ("run", "seq", "pointer"),
+    )
+    _create(db, "leaves", {"position": int, "leaf": bytes}, "position")
+    _create(db, "nodes", {"level": int, "position": int, "hash": bytes}, ("level", "position"))
+    _create(db, "checkpoints", {"size": int, "note": bytes}, "size")
+    _create(
+        db,
+        "runs",
+        {
+            "id": str,
+            "name": str,
+            "mode": str,
+            "workflow": str,
+            "parent": str,
+            "opened": str,
+            "closed": str,
+            "events": int,
+            "steps": int,
+            "headed": int,
+        },
+        "id",
+    )
+    _create(db, "leases", {"run": str, "owner": str}, "run")
+    _create(
+        db,
+        "pending",
+        {"run": str, "req": int, "part": str, "number": int, "piece": bytes},
+        ("run", "req", "part", "number"),
+    )
+    db.table("runs").create_index(["name"])
+    for table, key in (_APPEND_ONLY | _ERASABLE).items():
+        _guard(db, table, key, erasable=table in _ERASABLE)
+
+
+def known() -> frozenset[str]:
+    """The names of the migrations that this program can apply."""
+    return frozenset(migration.name for migration in migrations._migrations)
+
+
+def _create(db: Database, name: str, columns: dict[str, type], key: str | tuple[str, ...]) -> Table:
+    table = db.table(name)
+    table.create(columns, pk=key, not_null=columns, strict=True)
+    return table
+
+
+def _guard(db: Database, table: str, key: tuple[str, ...], *, erasable: bool) -> None:
+    same = " AND ".join(f"{column} = NEW.{column}" for column in key)
+    refuse = f"BEGIN SELECT RAISE(ABORT, '{table} are never changed'); END"
+    db.execute(f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {refuse}")
+    db.execute(
+        f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
+        f"WHEN EXISTS (SELECT 1 FROM {table} WHERE ({same}) OR rowid = NEW.rowid) {refuse}"
+    )
+    if not erasable:
+        db.execute(f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {refuse}")

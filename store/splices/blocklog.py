@@ -1,0 +1,130 @@
+"""The reading side of a log: stored blocks in, bytes of the log out, in bounded memory (no I/O of its own).
+
+Rules kept here:
+- Nothing that is stored is trusted: places, lengths and frames are checked before anything is decompressed, and no
+  frame is unpacked past what a frame may hold.
+- A frame is unpacked as far as it is asked for; the last 32 frames are kept.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import zstandard
+
+from store.core.errors import Malformed
+from store.splices.guard import Guard
+from store.splices.stream import FRAME_BYTES_MAX, WINDOW_LOG_MAX, Span
+
+_FRAMES_KEPT = 32
+# The decoder takes no bound, and 4 bytes may stand for 128 KiB: small steps bound what comes at once to 32 MiB.
+_STEP_BYTES = 1024
+_AHEAD_BLOCKS = 64
+
+type Fetch = Callable[[int, int], Sequence[bytes]]
+
+
+class BlockLog:
+    """Reads the log that `spans`, in order, cover from its first byte on.
+
+    `fetch(first, last)` gives the stored forms of the blocks numbered so, in order. Raises Malformed for spans that are
+    not those of a log.
+    """
+
+    def __init__(self, spans: Sequence[Span], fetch: Fetch, guard: Guard) -> None:
+        _check(spans)
+        self._spans = spans
+        self._starts = [span.start for span in spans]
+        self._numbers = [span.number for span in spans]
+        self._fetch = fetch
+        self._guard = guard
+        self._frames: OrderedDict[int, _Frame] = OrderedDict()
+        self.end = spans[-1].end if spans else 0
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on. Raises Malformed when the log is damaged or does not reach so far."""
+        if offset < 0 or length < 0 or offset + length > self.end:
+            raise Malformed("a piece of the log reaches behind its end")
+        parts: list[bytes] = []
+        while length:
+            frame = self._frame(self._spans[bisect_right(self._starts, offset) - 1].frame)
+            if offset + length <= frame.end and not parts:
+                return frame.read(offset, length)
+            parts.append(frame.read(offset, min(length, frame.end - offset)))
+            offset += len(parts[-1])
+            length -= len(parts[-1])
+        return b"".join(parts)
+
+    def _frame(self, number: int) -> "_Frame":
+        frame = self._frames.get(number)
+        if frame is None:
+            first = last = bisect_left(self._numbers, number)
+            while last < len(self._spans) and self._spans[last].frame == number:
+                last += 1
+            frame = self._frames[number] = _Frame(self._spans[first:last], self._fetch, self._guard)
+            while len(self._frames) > _FRAMES_KEPT:
+                self._frames.popitem(last=False)
+        self._frames.move_to_end(number)
+        return frame
+
+
+class _Frame:
+    """One frame, unpacked as far as it was asked for."""
+
+    def __init__(self, spans: Sequence[Span], fetch: Fetch, guard: Guard) -> None:
+        self.end = spans[-1].end
+        self._start = spans[0].start
+        self._spans = spans
+        self._next = 0
+        self._fetch = fetch
+        self._guard = guard
+        # Of the length that a frame may have at most, by the check of the spans; filled as it is unpacked.
+        self._raw = memoryview(bytearray(self.end - self._start))
+        self._unpacked = 0
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG_MAX).decompressobj()
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Bytes of the log that lie in this frame."""
+        begin = offset - self._start
+        while begin + length > self._unpacked:
+            self._unpack(begin + length)
+        return self._raw[begin : begin + length].tobytes()
+
+    def _unpack(self, wanted: int) -> None:
+        first = self._next
+        while self._next < len(self._spans) and self._next - first < _AHEAD_BLOCKS:
+            self._next += 1
+            if self._spans[self._next - 1].end - self._start >= wanted:
+                break
+        spans = self._spans[first : self._next]
+        stored = self._fetch(spans[0].number, spans[-1].number)
+        if len(stored) != len(spans):
+            raise Malformed("a stored block is missing")
+        for span, block in zip(spans, stored, strict=True):
+            self._take(span, self._guard.open(span, block))
+
+    def _take(self, span: Span, content: bytes) -> None:
+        end = span.end - self._start
+        try:
+            for at in range(0, len(content), _STEP_BYTES):
+                piece = self._decompressor.decompress(content[at : at + _STEP_BYTES])
+                if len(piece) > end - self._unpacked or self._decompressor.unused_data:
+                    raise Malformed("a stored block holds more than it says")
+                self._raw[self._unpacked : self._unpacked + len(piece)] = piece
+                self._unpacked += len(piece)
+        except zstandard.ZstdError as error:
+            raise Malformed(f"a stored block is no part of a zstd frame: {error}") from None
+        if self._unpacked != end:
+            raise Malformed("a stored block holds less than it says")
+
+
+def _check(spans: Sequence[Span]) -> None:
+    end, number, frame, frame_start = 0, -1, -1, 0
+    for span in spans:
+        if span.start != end or span.number <= number or span.length < 1:
+            raise Malformed("the blocks of a log do not follow one another")
+        if span.frame == span.number:
+            frame, frame_start = span.number, span.start
+        if span.frame != frame or span.end - frame_start > FRAME_BYTES_MAX:
+            raise Malformed("a block stands in no frame, or in one that is too long")
+        end, number = span.end, span.number

@@ -1,0 +1,130 @@
+"""The log as zstd frames cut into blocks: each block readable as soon as it is written (pure; RFC 8878).
+
+Rules kept here:
+- A frame holds at most 2 MiB of the log, so that is what a reader decompresses at most to reach one byte of it.
+- A block ends with a flush: the blocks of its frame up to it, in order, give all bytes up to its end. Blocks of one
+  frame that follow one another are one block when their contents are joined.
+- What hardly compresses, such as an image in base64, stands in frames of its own: no time is spent on it.
+- Two forms, one format. Live: a block a commit, frames of 1 MiB and small tables, for many runs are open at once.
+  Sealed: blocks of 128 KiB, frames of 2 MiB, compressed harder.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import zstandard
+
+FRAME_BYTES_MAX = 1 << 21
+WINDOW_LOG_MAX = 21
+SLICE_BYTES = 1 << 17
+
+_LIVE_LEVEL = 9
+_LIVE_FRAME_BYTES = 1 << 20
+_LIVE_WINDOW_LOG = 20
+_LIVE_TABLE_LOG = 17
+_SEALED_LEVEL = 17
+_DENSE_BYTES_MIN = 1 << 16
+_DENSE_PERCENT = 70
+_DENSE = zstandard.ZstdCompressionParameters.from_level(1, window_log=_LIVE_WINDOW_LOG)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a block stands: its number, its first byte in the log and how many it holds, and the number of the block
+    that its frame begins with. Numbers rise, with gaps.
+    """
+
+    number: int
+    start: int
+    length: int
+    frame: int
+
+    @property
+    def end(self) -> int:
+        """Where the next block begins in the log."""
+        return self.start + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A compressed block, not yet guarded."""
+
+    span: Span
+    content: bytes
+
+
+class Stream:
+    """Compresses a log from `start` on into blocks, the first of which is numbered `number`."""
+
+    def __init__(
+        self,
+        parameters: zstandard.ZstdCompressionParameters,
+        frame_bytes_max: int = FRAME_BYTES_MAX,
+        number: int = 0,
+        start: int = 0,
+    ) -> None:
+        self.number = number
+        self.start = start
+        self._parameters = parameters
+        self._frame = number
+        self._frame_bytes = 0
+        self._frame_bytes_max = frame_bytes_max
+        self._dense = False
+        self._compressor: zstandard.ZstdCompressionObj | None = None
+
+    def blocks(self, raw: bytes) -> list[Block]:
+        """The next bytes of the log as blocks: one, unless they are more than a frame holds; none for none."""
+        most = self._frame_bytes_max
+        return [self._block(raw[at : at + most]) for at in range(0, len(raw), most)]
+
+    def _block(self, raw: bytes) -> Block:
+        compressor = self._compressor_for(raw)
+        content = compressor.compress(raw) + compressor.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+        block = Block(Span(self.number, self.start, len(raw), self._frame), content)
+        self.number += 1
+        self.start += len(raw)
+        self._frame_bytes += len(raw)
+        return block
+
+    def _compressor_for(self, raw: bytes) -> "zstandard.ZstdCompressionObj":
+        dense = _is_dense(raw)
+        if self._compressor is None or self._frame_bytes + len(raw) > self._frame_bytes_max or dense != self._dense:
+            parameters = _DENSE if dense else self._parameters
+            self._compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+            self._frame, self._frame_bytes, self._dense = self.number, 0, dense
+        return self._compressor
+
+
+def live(number: int = 0, start: int = 0) -> Stream:
+    """A stream for a run that is being written."""
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        _LIVE_LEVEL, window_log=_LIVE_WINDOW_LOG, hash_log=_LIVE_TABLE_LOG, chain_log=_LIVE_TABLE_LOG
+    )
+    return Stream(parameters, _LIVE_FRAME_BYTES, number, start)
+
+
+def tight(size: int = FRAME_BYTES_MAX, level: int = _SEALED_LEVEL) -> Stream:
+    """A stream for the sealed form of a log, `size` bytes long as far as that is known."""
+    size = min(max(size, 1), FRAME_BYTES_MAX)
+    return Stream(zstandard.ZstdCompressionParameters.from_level(level, source_size=size, window_log=WINDOW_LOG_MAX))
+
+
+def sealed(read: Callable[[int, int], bytes], end: int, level: int = _SEALED_LEVEL) -> Iterator[Block]:
+    """A whole log, `end` bytes long, in its sealed form. `read(offset, length)` gives its bytes."""
+    packed = tight(end, level)
+    for start in range(0, end, SLICE_BYTES):
+        yield from packed.blocks(read(start, min(SLICE_BYTES, end - start)))
+
+
+def joined(blocks: Sequence[Block]) -> Block:
+    """Blocks of one frame that follow one another, as one block."""
+    first, last = blocks[0].span, blocks[-1].span
+    span = Span(first.number, first.start, last.end - first.start, first.frame)
+    return Block(span, b"".join(block.content for block in blocks))
+
+
+def _is_dense(raw: bytes) -> bool:
+    if len(raw) < _DENSE_BYTES_MIN:
+        return False
+    sample = zstandard.ZstdCompressor(compression_params=_DENSE).compress(raw[:_DENSE_BYTES_MIN])
+    return len(sample) * 100 >= _DENSE_BYTES_MIN * _DENSE_PERCENT

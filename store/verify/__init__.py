@@ -1,0 +1,116 @@
+"""The proof: does a store, or one run of it, agree with itself, with its log and with the key that signed it?
+
+Rules kept here:
+- Goes on after the first error and names every bad seq; never writes; follows no path that it finds in what it reads.
+- Everything is read in one moment, so a store in use verifies.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from store import database
+from store.core.checkpoint import VerifierKey
+from store.core.errors import StoreUnusable, UnknownRun
+from store.reader import Reader
+from store.verify import bodies, chain, heads, ledger
+from store.verify.records import Records, SqliteRecords
+from store.verify.verdict import EXIT_VERIFIED, LIMITS, Finding, Tally, Verdict, first_bad
+
+__all__ = ["LIMITS", "Finding", "Verdict", "first_bad", "verify", "verify_records"]
+
+_RUN_ID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+# Flags that are printed with their counts. A catalogue that does not fit the events proves nothing, and can be made
+# again; but people find runs by it.
+_COUNTED = ("OPEN_RUN", "UNSEALED_TAIL", "GAPS", "STALE_CATALOGUE")
+
+type Progress = Callable[[int, int], None]
+
+
+def verify(
+    folder: Path, word: str | None = None, pin: VerifierKey | None = None, progress: Progress | None = None
+) -> Verdict:
+    """Verifies the run that `word` means, or the whole store.
+
+    `progress(done, total)` is told of runs. Raises StoreUnusable, UnknownRun.
+    """
+    connection = database.open_for_reading(folder)
+    # Whoever changed the file may have put anything into it: text that is none must be a finding, not a failure.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    try:
+        with database.explained(folder):
+            connection.execute("BEGIN")
+            run = None if word is None else _named(Reader(folder, connection, ""), word)
+            verdict = verify_records(SqliteRecords(connection), run, pin, progress)
+            if run is None and verdict.exit_code == EXIT_VERIFIED:
+                _check_file(connection, folder)
+            return verdict
+    finally:
+        connection.close()
+
+
+def verify_records(
+    records: Records, run: str | None = None, pin: VerifierKey | None = None, progress: Progress | None = None
+) -> Verdict:
+    """Verifies records, wherever they come from: all runs, or one by its id."""
+    tally = Tally()
+    log = ledger.check(records, tally, pin)
+    catalogue = records.catalogue()
+    runs = sorted({*records.runs(), *log.runs, *(catalogue or ())}) if run is None else [run]
+    events = kept = 0
+    for done, each in enumerate(runs):
+        found = chain.walk(each, records.events(each), log, tally)
+        heads.check(found, log)
+        if found.count or each not in log.runs:
+            kept += bodies.check(records, found, log, tally)
+        events += found.count
+        sealed = log.runs.get(each, ledger.Commitment()).sealed(log.checkpoint[0] if log.checkpoint else 0)
+        tally.counts["UNSEALED_TAIL"] += max(0, found.count - sealed)
+        if catalogue is not None and not found.unread:
+            tally.counts["STALE_CATALOGUE"] += catalogue.get(each) != found.told
+        if progress is not None:
+            progress(done + 1, len(runs))
+    if not events and (run is None or run not in log.runs):
+        tally.find("V001", "there is no event in it", run)
+    return Verdict(
+        subject=f"run {run}" if run is not None else f"store {log.origin}: {len(runs)} runs",
+        findings=tuple(tally.findings),
+        newer=tuple(tally.newer),
+        flags=_flags(tally, pin),
+        runs=len(runs),
+        events=events,
+        bodies=kept,
+        checkpoint=log.checkpoint,
+        key=log.key.label if log.key else "unknown",
+    )
+
+
+def _check_file(connection: sqlite3.Connection, folder: Path) -> None:
+    """Readers find by indexes what was verified in tables: both must be whole."""
+    ((said,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
+    if said != "ok":
+        raise StoreUnusable(
+            f"the store {folder} is damaged: its records are whole, its file is not: {said}",
+            hint="keep it, and make a new file of it with sqlite3's .recover",
+        )
+
+
+def _named(reader: Reader, word: str) -> str:
+    try:
+        return reader.identify(word)
+    except UnknownRun:
+        # A run that was cut out of the store may still be in its log: its whole id must not be "unknown".
+        if re.fullmatch(_RUN_ID, word):
+            return word
+        raise
+
+
+def _flags(tally: Tally, pin: VerifierKey | None) -> tuple[tuple[str, int | None], ...]:
+    flags: list[tuple[str, int | None]] = []
+    if pin is None:
+        flags.append(("UNATTRIBUTED", None))
+    flags += [("UNWITNESSED", None), ("UNTIMED", None)]
+    flags += [(name, tally.counts[name]) for name in _COUNTED if tally.counts[name]]
+    return tuple(flags)

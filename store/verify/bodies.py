@@ -1,0 +1,54 @@
+"""Holds openings against commitments, and payloads against openings (docs/format.md, section 7, rule 9); pure."""
+
+from store import payloads
+from store.core import digest
+from store.core.errors import Malformed
+from store.verify.chain import Walk
+from store.verify.ledger import Ledger
+from store.verify.records import OpeningRow, Records
+from store.verify.verdict import Tally
+
+
+def check(records: Records, found: Walk, log: Ledger, tally: Tally) -> int:
+    """Checks every body of a run; how many its readable events commit to."""
+    run, missing = found.run, {(seq, pointer) for seq, named in found.commitments.items() for pointer in named}
+    count = len(missing)
+    strays: set[tuple[int, str]] = set()
+    for seq, row in records.openings(run):
+        named = found.commitments.get(seq, {}).get(row.pointer)
+        if named is None:
+            strays.add((seq, row.pointer))
+        else:
+            missing.discard((seq, row.pointer))
+            _check_opening(run, seq, row, named, tally)
+    for seq, pointer in sorted(missing):
+        tally.find("V601", f"{pointer} has no opening", run, seq)
+    for seq, pointer in records.strays(run):
+        if pointer not in found.commitments.get(seq, {}):
+            strays.add((seq, pointer))
+    promised = log.runs[run].promised if run in log.runs else 0
+    for seq, pointer in sorted(strays):
+        if seq not in found.unread and not found.is_gap(seq) and not found.last < seq < promised:
+            tally.find("V606", f"{pointer} is kept, no event commits to it", run, seq)
+    return count
+
+
+def _check_opening(run: str, seq: int, row: OpeningRow, named: str, tally: Tally) -> None:
+    sound = len(row.salt) == digest.SALT_BYTES and len(row.sha256) == digest.HASH_BYTES and 0 <= row.length < 1 << 63
+    if not sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
+        tally.find("V602", row.pointer, run, seq)
+        return
+    if row.stored is None:
+        tally.find("V603", row.pointer, run, seq)
+        return
+    try:
+        body = payloads.unpack(row.codec or "", row.stored, row.length)
+    except payloads.TrailingFrames as error:
+        tally.find("V605", f"{row.pointer}: {error}", run, seq)
+    except payloads.Oversize as error:
+        tally.find("V607", f"{row.pointer}: {error}", run, seq)
+    except Malformed as error:
+        tally.find("V604", f"{row.pointer}: {error}", run, seq)
+    else:
+        if digest.body_digest(body) != row.sha256:
+            tally.find("V604", row.pointer, run, seq)

@@ -1,0 +1,170 @@
+"""Reads the events of one run on their own: their bytes, their order, their links.
+
+Pure; docs/format.md, section 7, rules 1-4.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from store.core import canonical, digest, draft, event, merkle
+from store.core.errors import Malformed
+from store.core.event import Event
+from store.core.model import Gap, HttpRequest, LogPoint, Note, RunClose, RunOpen, Value
+from store.core.shape import UnknownShape, UnknownVersion
+from store.verify.ledger import Ledger
+from store.verify.records import CatalogueRow, EventRow
+from store.verify.verdict import Tally
+
+type Commitments = dict[str, str]
+
+# Where an event has one of these, the root over all events is not to be compared.
+_BREAKS_ROOT = frozenset(("V201", "V202", "V203", "V204", "V206", "V207"))
+
+
+@dataclass(slots=True)
+class Walk:
+    """What was found of one run.
+
+    `hashes` are, by seq, the hash kept with an event and the one that its bytes give; `commitments` are those of
+    readable events; `close` is the first readable run.close, with the root of the events before it; `after` the seqs
+    behind it; `clock` is (seq, mono_us) of the last event that can be trusted; `told` what the catalogue should say.
+    """
+
+    run: str
+    tally: Tally
+    count: int = 0
+    last: int = -1
+    next_seq: int = 0
+    hashes: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
+    commitments: dict[int, Commitments] = field(default_factory=dict)
+    unread: set[int] = field(default_factory=set)
+    whole: bool = True
+    point: LogPoint | None = None
+    close: tuple[int, RunClose, bytes] | None = None
+    after: list[int] = field(default_factory=list)
+    said: set[tuple[str, int | None]] = field(default_factory=set)
+    told: CatalogueRow | None = None
+    clock: tuple[int, int] | None = None
+    tree: merkle.Tree = field(default_factory=merkle.Tree)
+
+    def find(self, code: str, sentence: str, seq: int | None = None) -> None:
+        """Adds a finding, once though two rules come upon it."""
+        if code in _BREAKS_ROOT:
+            self.whole = False
+        if (code, seq) not in self.said:
+            self.said.add((code, seq))
+            self.tally.find(code, sentence, self.run, seq)
+
+    def is_gap(self, seq: int) -> bool:
+        """Whether an event is missing between others, which is a finding of its own."""
+        return 0 <= seq < self.last and seq not in self.hashes
+
+    def is_head(self, head: str, seq: int) -> bool:
+        """Whether `head` is the hash of the event `seq`; true of one that was found missing already."""
+        return self.is_gap(seq) or bytes.fromhex(head) in self.hashes.get(seq, ())
+
+
+def walk(run: str, rows: Iterator[EventRow], log: Ledger, tally: Tally) -> Walk:
+    """Reads all rows of a run, in order of seq."""
+    found = Walk(run, tally)
+    for row in rows:
+        found.count += 1
+        if row.seq in found.hashes:
+            found.find("V204", "this seq occurs twice", row.seq)
+            continue
+        if row.seq > found.next_seq:
+            found.find("V202", f"event {found.next_seq} is missing", found.next_seq)
+        found.next_seq = max(row.seq + 1, 0)
+        found.last = row.seq
+        _take(found, row, log)
+        found.tree.append(row.raw)
+    found.told = found.told and replace(found.told, events=found.count)
+    return found
+
+
+def _take(found: Walk, row: EventRow, log: Ledger) -> None:
+    hashed = digest.event_hash(row.raw)
+    found.hashes[row.seq] = (row.hash, hashed)
+    clock, found.clock = found.clock, None
+    try:
+        record, happened = _read(row)
+    except UnknownVersion as error:
+        found.tally.newer.append(f"run {found.run} seq {row.seq}: {error}")
+        found.whole = False
+        found.unread.add(row.seq)
+        return
+    except Malformed as error:
+        found.unread.add(row.seq)
+        _check_hash(found, row, hashed)
+        found.find(_code(error), str(error), row.seq)
+    else:
+        _check_hash(found, row, hashed)
+        found.commitments[row.seq] = draft.commitments(record)
+        _check_place(found, row, happened, log)
+        now = happened.place.mono_us
+        if clock is not None and clock[0] == row.seq - 1 and now < clock[1]:
+            found.find("V205", f"{now} us after {clock[1]} us", row.seq)
+        if ("V203", row.seq) not in found.said:
+            found.clock = (row.seq, now)
+        _note(found, row.seq, happened)
+    if found.close is not None and row.seq > found.close[0]:
+        found.after.append(row.seq)
+
+
+def _read(row: EventRow) -> tuple[canonical.Record, Event]:
+    record = canonical.parse(row.raw)
+    happened = event.from_record(record)
+    if isinstance(happened.facts, RunOpen) != (row.seq == 0):
+        raise UnknownShape("a run begins with run.open, which comes nowhere else")
+    return record, happened
+
+
+def _code(error: Malformed) -> str:
+    match error:
+        case canonical.TooLarge():
+            return "V207"
+        case UnknownShape():
+            return "V206"
+        case Malformed():
+            return "V201"
+    assert_never(error)
+
+
+def _check_hash(found: Walk, row: EventRow, hashed: bytes) -> None:
+    if hashed != row.hash:
+        found.find("V203", "its bytes do not give the hash that is kept with it", row.seq)
+
+
+def _check_place(found: Walk, row: EventRow, happened: Event, log: Ledger) -> None:
+    place = happened.place
+    if (place.run, place.seq) != (row.run, row.seq):
+        found.find("V202", f"the record says that it is event {place.seq} of run {place.run}", row.seq)
+    if row.seq == 0:
+        genesis = digest.genesis_prev(log.origin, row.run).hex()
+        foreign = isinstance(happened.facts, RunOpen) and happened.facts.origin != log.origin
+        if log.origin and (place.prev != genesis or foreign):
+            found.find("V212", "it does not begin in this store", 0)
+    elif row.seq - 1 in found.hashes and bytes.fromhex(place.prev) not in found.hashes[row.seq - 1]:
+        found.find("V203", "the event before it has another hash", row.seq)
+
+
+def _note(found: Walk, seq: int, happened: Event) -> None:
+    match happened.facts:
+        case RunOpen() as opened:
+            found.point = opened.checkpoint
+            found.told = _told(opened, happened.place.ts)
+        case RunClose() as closed if found.close is None:
+            found.close = seq, closed, found.tree.root
+            found.told = found.told and replace(found.told, closed=happened.place.ts)
+        case HttpRequest() | Value() | Note():
+            found.told = found.told and replace(found.told, steps=found.told.steps + 1)
+        case Gap():
+            found.tally.counts["GAPS"] += 1
+
+
+def _told(opened: RunOpen, ts: str) -> CatalogueRow:
+    """What the catalogue has to say of a run that begins so."""
+    name, workflow = (text if isinstance(text, str) else "" for text in (opened.name, opened.workflow))
+    parent = opened.parent.run if opened.parent else ""
+    return CatalogueRow(name, opened.mode, workflow, parent, ts, "", 0, 0)

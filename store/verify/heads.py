@@ -1,0 +1,70 @@
+"""Holds a run against the store log: its beginning, its heads, its end (docs/format.md, section 7, rule 5); pure."""
+
+from store.core import digest, leaf
+from store.verify.chain import Walk
+from store.verify.ledger import Commitment, Ledger
+
+
+def check(found: Walk, log: Ledger) -> None:
+    """Checks one run that has events, or that the log knows."""
+    committed = log.runs.get(found.run)
+    if not found.count:
+        if committed is not None:
+            found.find("V210", "the log knows the run, the store has none of its events")
+        return
+    committed = committed or Commitment()
+    _check_point(found, log)
+    if found.close is None:
+        found.tally.counts["OPEN_RUN"] += 1
+    else:
+        _check_close(found, known=committed.closed is not None or log.newer)
+    if committed.opened is not None:
+        _check_opened(found, committed.opened, log)
+    elif not log.newer:
+        found.find("V211", "the log has no run.open for it")
+    for events, head in committed.heads:
+        if not found.is_head(head, events - 1):
+            found.find("V213", f"the log committed to another event {events - 1}", events - 1)
+    if committed.closed is not None:
+        _check_closed(found, committed.closed)
+    for seq in found.after:
+        found.find("V216", "the run was closed before", seq)
+
+
+def _check_point(found: Walk, log: Ledger) -> None:
+    """The log as its run.open says that it was."""
+    if found.point is None:
+        return
+    if found.point.size > log.length:
+        found.find("V402", f"the run began when the log had {found.point.size} leaves", 0)
+    elif log.root_at(found.point.size) not in (None, bytes.fromhex(found.point.root)):
+        found.find("V403", f"the run began when the first {found.point.size} leaves had another root", 0)
+
+
+def _check_opened(found: Walk, opened: leaf.RunOpened, log: Ledger) -> None:
+    genesis = digest.genesis_prev(log.origin, found.run).hex()
+    if (log.origin and opened.genesis != genesis) or not found.is_head(opened.head, 0):
+        found.find("V212", "the log committed to another beginning", 0)
+
+
+def _check_closed(found: Walk, closed: leaf.RunClosed) -> None:
+    if closed.n != found.last + 1:
+        found.find("V214", f"the log closed it with {closed.n} events, there are {found.last + 1}")
+        return
+    if not found.is_head(closed.head, closed.n - 1):
+        found.find("V213", f"the log committed to another event {closed.n - 1}", closed.n - 1)
+    if found.close is not None and found.whole and closed.root != found.close[1].root:
+        found.find("V215", "the log states another root than the run itself")
+
+
+def _check_close(found: Walk, *, known: bool) -> None:
+    assert found.close is not None
+    seq, closed, root = found.close
+    if not known:
+        found.find("V214", "the run is closed, the log does not know of it", seq)
+    if closed.n != seq:
+        found.find("V214", f"run.close counts {closed.n} events before it, there are {seq}", seq)
+    if not found.is_head(closed.head, seq - 1):
+        found.find("V213", "run.close names another head than the event before it", seq)
+    if found.whole and closed.root != root.hex():
+        found.find("V215", "run.close states another root than its events give", seq)

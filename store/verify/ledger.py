@@ -1,0 +1,180 @@
+"""Checks the store log: leaves, the tree over them, checkpoints; and gathers what the log committed to.
+
+Pure; docs/format.md, section 7, rules 6-8.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from store.core import checkpoint, leaf, merkle
+from store.core.checkpoint import SignedCheckpoint, VerifierKey
+from store.core.errors import Malformed
+from store.core.shape import UnknownVersion
+from store.verify.records import Records
+from store.verify.verdict import Tally
+
+type Node = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Commitment:
+    """What the log says of one run. Of several leaves that open or close it the first counts.
+
+    `heads` are (number of events, hash of the last) of its run.head leaves; `covered` (position, events) of all.
+    """
+
+    opened: leaf.RunOpened | None = None
+    heads: list[tuple[int, str]] = field(default_factory=list)
+    closed: leaf.RunClosed | None = None
+    covered: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def promised(self) -> int:
+        """How many events the run had at least."""
+        return max((events for _, events in self.covered), default=0)
+
+    def sealed(self, size: int) -> int:
+        """How many of its events a checkpoint of `size` leaves covers."""
+        return max((events for position, events in self.covered if position < size), default=0)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What the log says once it is checked.
+
+    `length` counts positions; `tree` holds the leaves before the first one that is missing; `checkpoint` is the size
+    and time of the newest sound one; `newer` says that there are leaves which this program cannot read.
+    """
+
+    key: VerifierKey | None = None
+    origin: str = ""
+    length: int = 0
+    checkpoint: tuple[int, str] | None = None
+    runs: dict[str, Commitment] = field(default_factory=dict)
+    newer: bool = False
+    tree: merkle.Tree = field(default_factory=merkle.Tree)
+    nodes: dict[Node, bytes] = field(default_factory=dict)
+    times: dict[int, str] = field(default_factory=dict)
+
+    def root_at(self, size: int) -> bytes | None:
+        """The root of the first `size` leaves, which no negative number has; None where they are not all there."""
+        if size > self.tree.size:
+            return None
+        return b"" if size < 0 else merkle.fold([self.nodes[place] for place in merkle.frontier(size)])
+
+
+def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
+    """Checks the log of `records` against itself, its checkpoints and, if given, the key that the verifier trusts."""
+    log = Ledger()
+    notes = records.checkpoints()
+    wanted = {size for size, _ in notes}
+    for position, raw in records.leaves():
+        if position != log.length:
+            tally.find("V403", f"leaf {log.length} is missing: the next one is {position}")
+        if position < 0:
+            continue
+        written = _read(log, position, raw, tally)
+        if position == log.tree.size:
+            log.nodes.update({(level, index): node for level, index, node in log.tree.append(raw)})
+        log.length = position + 1
+        if log.length in wanted:
+            log.times[log.length] = written
+    _check_nodes(log, records.nodes(), tally)
+    if pin is not None and log.origin and pin != log.key:
+        tally.find("V431", f"the store names {log.key.label if log.key else 'none'}, the pinned key is {pin.label}")
+    for size, note in notes:
+        _check_note(log, size, note, pin, tally)
+    if log.length and not notes:
+        tally.find("V001", "no checkpoint signs anything of it")
+    return log
+
+
+def _read(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
+    """Takes in one leaf; the time it was written, if it can be read."""
+    try:
+        written, facts = leaf.decode(raw)
+    except UnknownVersion as error:
+        tally.newer.append(f"leaf {position}: {error}")
+        log.newer = True
+        return ""
+    except Malformed as error:
+        tally.find("V301", f"leaf {position}: {error}")
+        return ""
+    if isinstance(facts, leaf.StoreCreated) != (position == 0):
+        tally.find("V301", f"leaf {position}: a log begins with store.created, which comes nowhere else")
+    else:
+        _gather(log, position, facts)
+    return written
+
+
+def _gather(log: Ledger, position: int, facts: object) -> None:
+    match facts:
+        case leaf.StoreCreated():
+            log.origin = facts.origin
+            log.key = _key(facts.vkey)
+        case leaf.RunOpened():
+            run = log.runs.setdefault(facts.run, Commitment())
+            if run.opened is None:
+                run.opened = facts
+                run.covered.append((position, 1))
+        case leaf.RunHead():
+            run = log.runs.setdefault(facts.run, Commitment())
+            run.heads.append((facts.n, facts.head))
+            run.covered.append((position, facts.n))
+        case leaf.RunClosed():
+            run = log.runs.setdefault(facts.run, Commitment())
+            if run.closed is None:
+                run.closed = facts
+                run.covered.append((position, facts.n))
+
+
+def _key(vkey: str) -> VerifierKey | None:
+    try:
+        return VerifierKey.parse(vkey)
+    except Malformed:
+        return None  # so no checkpoint bears a true signature of it, which is found there
+
+
+def _check_nodes(log: Ledger, kept: Iterable[tuple[int, int, bytes]], tally: Tally) -> None:
+    missing = dict(log.nodes)
+    broken = log.tree.size < log.length
+    for level, index, node in kept:
+        if missing.pop((level, index), None) == node:
+            continue
+        beyond = level >= 0 and (index + 1) << min(level, 64) > log.tree.size
+        if (level, index) in log.nodes or not (broken and beyond):
+            tally.find("V403", f"node {index} of level {level} of the tree is not what the leaves give")
+    for level, index in sorted(missing):
+        tally.find("V403", f"node {index} of level {level} of the tree is missing")
+
+
+def _check_note(log: Ledger, size: int, note: bytes, pin: VerifierKey | None, tally: Tally) -> None:
+    try:
+        signed = checkpoint.parse(note)
+    except Malformed as error:
+        tally.find("V401", f"checkpoint {size}: {error}")
+        return
+    sound = _check_signature(log, size, signed, pin, tally)
+    stated = signed.checkpoint
+    if log.origin and stated.origin != log.origin:
+        tally.find("V404", f"checkpoint {size} is of the log {stated.origin}")
+        sound = False
+    if stated.size > log.length:
+        tally.find("V402", f"checkpoint {size} covers {stated.size} leaves, the log has {log.length}")
+        sound = False
+    if stated.size != size or log.root_at(stated.size) not in (None, stated.root):
+        tally.find("V403", f"checkpoint {size} does not state what its leaves give")
+        sound = False
+    if sound:
+        log.checkpoint = (size, log.times.get(size, ""))
+
+
+def _check_signature(log: Ledger, size: int, signed: SignedCheckpoint, pin: VerifierKey | None, tally: Tally) -> bool:
+    if pin is None and not log.origin:
+        return False  # leaf 0 cannot be read: who signs is not known
+    trusted = pin or log.key
+    if trusted is not None and signed.signed_by(trusted):
+        return True
+    label = trusted.label if trusted else "a key that the store names"
+    tally.find("V401", f"checkpoint {size} bears no true signature of {label}")
+    return False

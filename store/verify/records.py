@@ -1,0 +1,155 @@
+"""The read-only seam of verification: the stored rows as they are, believed by nobody."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One row of `events`: where it says it stands, the hash stored with it, its bytes."""
+
+    run: str
+    seq: int
+    hash: bytes
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningRow:
+    """One row of `openings`, with the stored form of its body; `codec` and `stored` are None when that is not there."""
+
+    pointer: str
+    salt: bytes
+    sha256: bytes
+    length: int
+    codec: str | None
+    stored: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueRow:
+    """What the catalogue says of one run: it is derived from the events, and people find runs by it."""
+
+    name: str
+    mode: str
+    workflow: str
+    parent: str
+    opened: str
+    closed: str
+    events: int
+    steps: int
+
+
+class Records(Protocol):
+    """What verification reads; SQLite stores and bundles give the same."""
+
+    def leaves(self) -> Iterator[tuple[int, bytes]]:
+        """(position, bytes), in order."""
+
+    def nodes(self) -> Iterator[tuple[int, int, bytes]]:
+        """(level, position, hash) of every node that is kept."""
+
+    def checkpoints(self) -> list[tuple[int, bytes]]:
+        """(size, note), smallest first."""
+
+    def runs(self) -> list[str]:
+        """The ids of the runs that have events or bodies."""
+
+    def events(self, run: str) -> Iterator[EventRow]:
+        """In order of seq."""
+
+    def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
+        """(seq, opening), in order of seq."""
+
+    def strays(self, run: str) -> list[tuple[int, str]]:
+        """(seq, pointer) of stored bodies that have no opening."""
+
+    def catalogue(self) -> Mapping[str, CatalogueRow] | None:
+        """The catalogue by run; None where none is kept."""
+
+
+# The types that the tables were made with can be unmade: each value is asked for as what it ought to be.
+
+
+def _exact(text: str) -> bytes:
+    """The bytes of a text that was read, also of one that is no UTF-8, for CAST(? AS TEXT)."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _blob(column: str) -> str:
+    return f"CASE typeof({column}) WHEN 'blob' THEN {column} ELSE x'' END"
+
+
+def _text(column: str) -> str:
+    return f"COALESCE(CAST({column} AS TEXT), '')"
+
+
+def _number(column: str) -> str:
+    return f"COALESCE(CAST({column} AS INTEGER), -1)"
+
+
+class SqliteRecords:
+    """The records of a SQLite store, all of one moment: `connection` is in a read transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def leaves(self) -> Iterator[tuple[int, bytes]]:
+        """See Records."""
+        yield from self._connection.execute(
+            f"SELECT {_number('position')}, {_blob('leaf')} FROM leaves ORDER BY position"
+        )
+
+    def nodes(self) -> Iterator[tuple[int, int, bytes]]:
+        """See Records."""
+        yield from self._connection.execute(
+            f"SELECT {_number('level')}, {_number('position')}, {_blob('hash')} FROM nodes"
+        )
+
+    def checkpoints(self) -> list[tuple[int, bytes]]:
+        """See Records."""
+        return self._connection.execute(
+            f"SELECT {_number('size')}, {_blob('note')} FROM checkpoints ORDER BY size"
+        ).fetchall()
+
+    def runs(self) -> list[str]:
+        """See Records."""
+        tables = ("events", "openings", "payloads")
+        union = " UNION ".join(f"SELECT {_text('run')} AS run FROM {table}" for table in tables)
+        return [run for (run,) in self._connection.execute(f"{union} ORDER BY 1")]
+
+    def events(self, run: str) -> Iterator[EventRow]:
+        """See Records."""
+        query = (
+            f"SELECT {_text('run')}, {_number('seq')}, {_blob('hash')}, {_blob('event')} FROM events"
+            " WHERE run = CAST(? AS TEXT) ORDER BY seq"
+        )
+        for row in self._connection.execute(query, (_exact(run),)):
+            yield EventRow(*row)
+
+    def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
+        """See Records."""
+        query = (
+            f"SELECT {_number('o.seq')}, {_text('o.pointer')}, {_blob('o.salt')}, {_blob('o.sha256')},"
+            f" {_number('o.length')}, CAST(p.codec AS TEXT), CAST(p.stored AS BLOB) FROM openings o"
+            " LEFT JOIN payloads p ON p.run = o.run AND p.seq = o.seq AND p.pointer = o.pointer"
+            " WHERE o.run = CAST(? AS TEXT) ORDER BY o.seq, o.pointer"
+        )
+        for seq, *row in self._connection.execute(query, (_exact(run),)):
+            yield seq, OpeningRow(*row)
+
+    def strays(self, run: str) -> list[tuple[int, str]]:
+        """See Records."""
+        query = (
+            f"SELECT {_number('seq')}, {_text('pointer')} FROM payloads WHERE run = CAST(?1 AS TEXT)"
+            f" EXCEPT SELECT {_number('seq')}, {_text('pointer')} FROM openings WHERE run = CAST(?1 AS TEXT)"
+        )
+        return self._connection.execute(query, (_exact(run),)).fetchall()
+
+    def catalogue(self) -> Mapping[str, CatalogueRow]:
+        """See Records."""
+        texts = ", ".join(_text(column) for column in ("id", "name", "mode", "workflow", "parent", "opened", "closed"))
+        query = f"SELECT {texts}, {_number('events')}, {_number('steps')} FROM runs"
+        return {run: CatalogueRow(*row) for run, *row in self._connection.execute(query)}

@@ -1,0 +1,152 @@
+"""What a verification says: findings by code, flags, an exit status and one line (docs/format.md, sections 1 and 7)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+CODES: Mapping[str, str] = {
+    "V001": "nothing to verify",
+    "V201": "not canonical",
+    "V202": "sequence gap",
+    "V203": "prev does not match",
+    "V204": "duplicate",
+    "V205": "monotonic clock runs backwards",
+    "V206": "unknown type or field for its version",
+    "V207": "too large",
+    "V210": "run in the log but its events are absent",
+    "V211": "run without an open leaf",
+    "V212": "other genesis than the log committed to",
+    "V213": "log committed to a head that is absent or different",
+    "V214": "closed with another number of events than found",
+    "V215": "events root differs",
+    "V216": "events after close",
+    "V301": "leaf not canonical",
+    "V401": "signature does not verify",
+    "V402": "log shorter than the checkpoint",
+    "V403": "root differs",
+    "V404": "origin differs",
+    "V431": "unknown key",
+    "V601": "missing without an erasure record",
+    "V602": "opening does not match the commitment",
+    "V603": "payload missing",
+    "V604": "payload differs from its digest",
+    "V605": "trailing or extra frames",
+    "V606": "present without a commitment",
+    "V607": "over the limit",
+}
+
+LIMITS = (
+    "Without anything kept outside the operator's reach, verification proves only that the store agrees with itself"
+    " and with the holder of the key."
+)
+
+EXIT_VERIFIED = 0
+EXIT_INVALID = 20
+EXIT_INCOMPLETE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: its code, the run and event it concerns (if any), and a sentence about it."""
+
+    code: str
+    sentence: str
+    run: str | None = None
+    seq: int | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.run is None else f" run {self.run}"
+        where += "" if self.seq is None else f" seq {self.seq}"
+        return f"{self.code}{where}: {CODES[self.code]}: {self.sentence}"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a verification gathers on its way: it goes on after the first error."""
+
+    findings: list[Finding] = field(default_factory=list)
+    newer: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def find(self, code: str, sentence: str, run: str | None = None, seq: int | None = None) -> None:
+        """Adds a finding; what an attacker put into it for text can be printed."""
+        shown = None if run is None else _printable(run)
+        self.findings.append(Finding(code, _printable(sentence), shown, seq))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome of one verification. `flags` are printed with their counts; `checkpoint` is its size and time."""
+
+    subject: str
+    findings: tuple[Finding, ...]
+    newer: tuple[str, ...]
+    flags: tuple[tuple[str, int | None], ...]
+    runs: int
+    events: int
+    bodies: int
+    checkpoint: tuple[int, str] | None
+    key: str
+
+    @property
+    def word(self) -> str:
+        """VERIFIED, INVALID or INCOMPLETE."""
+        return {EXIT_VERIFIED: "VERIFIED", EXIT_INVALID: "INVALID", EXIT_INCOMPLETE: "INCOMPLETE"}[self.exit_code]
+
+    @property
+    def exit_code(self) -> int:
+        """0 verified, 20 invalid, 30 incomplete (docs/format.md, section 7). An empty store is incomplete, never
+        fine.
+        """
+        codes = {finding.code for finding in self.findings}
+        if codes - {"V001"}:
+            return EXIT_INVALID
+        return EXIT_INCOMPLETE if codes or self.newer else EXIT_VERIFIED
+
+    @property
+    def line(self) -> str:
+        """The verdict in one line."""
+        flags = ", ".join(name if count is None else f"{name} {count}" for name, count in self.flags)
+        sealed = "no checkpoint" if self.checkpoint is None else "checkpoint {} at {}".format(*self.checkpoint)
+        flagged = f" ({flags})" if flags else ""
+        return (
+            f"{self.word}{flagged} {self.subject}: {self.events} events, {self.bodies} bodies; {sealed}; key {self.key}"
+        )
+
+    @property
+    def record(self) -> dict[str, object]:
+        """The same as a JSON object."""
+        return {
+            "verdict": self.word,
+            "exit_code": self.exit_code,
+            "subject": self.subject,
+            "runs": self.runs,
+            "events": self.events,
+            "bodies": self.bodies,
+            "flags": dict(self.flags),
+            "checkpoint": None if self.checkpoint is None else {"size": self.checkpoint[0], "at": self.checkpoint[1]},
+            "key": self.key,
+            "findings": [
+                {
+                    "code": each.code,
+                    "meaning": CODES[each.code],
+                    "run": each.run,
+                    "seq": each.seq,
+                    "sentence": each.sentence,
+                }
+                for each in self.findings
+            ],
+            "newer": list(self.newer),
+            "limits": LIMITS,
+            "line": self.line,
+        }
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def first_bad(findings: Iterable[Finding]) -> Finding | None:
+    """The finding with the lowest seq, or else the first one."""
+    placed = sorted((each for each in findings if each.seq is not None), key=lambda each: each.seq or 0)
+    return placed[0] if placed else next(iter(findings), None)

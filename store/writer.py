@@ -1,0 +1,256 @@
+"""The one way in: what the recorder and the replay write into a store (docs/format.md, sections 4-6).
+
+Every method returns at once with a Ticket; the work is done in order by the writer's own thread.
+"""
+
+import concurrent.futures
+import secrets
+import sqlite3
+import time
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import store
+from store import database, journal, log, recovery
+from store.commit import Apply, Committer
+from store.core import leaf
+from store.core.checkpoint import Checkpoint
+from store.core.digest import SALT_BYTES
+from store.core.draft import Draft
+from store.core.errors import EdgetapeError, InvalidEvent
+from store.core.event import timestamp
+from store.core.model import CloseReason, RunClose, RunOpen, TunnelClose
+from store.core.redact import Redacted
+from store.founding import found
+from store.keys import Signer
+from store.lease import Lease, inherited
+from store.ticket import Ticket
+
+type Part = Literal["upload", "head", "answer"]
+
+_FILLED_IN = "0" * 64
+
+
+class Writer:
+    """Writes into one store; any number of writers, in any number of processes, may do so at once."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, signer: Signer) -> None:
+        self.origin = signer.key.name
+        self.signing_failure: EdgetapeError | None = None
+        self.unrecovered: dict[str, Exception] = {}
+        self._signer = signer
+        self._leases = folder / "leases"
+        self._lease = Lease(self._leases, str(uuid.uuid4()))
+        self._opened_ns: dict[str, int] = {}
+        self._committer = Committer(connection, folder / database.FILE_NAME)
+
+    @classmethod
+    def open(cls, folder: Path, keys: Path, connect: database.Connect = database.connect) -> "Writer":
+        """A writer to the store in `folder`, which is made if there is none; `keys` is the folder of its signing key.
+
+        Ends the runs whose recorders died. Raises StoreUnusable or KeyUnavailable.
+        """
+        connection = database.open_for_writing(folder, connect)
+        try:
+            with database.explained(folder / database.FILE_NAME):
+                writer = cls(folder, connection, found(connection, keys, _now()))
+        except EdgetapeError:
+            connection.close()
+            raise
+        try:
+            writer._log(leaf.RecorderStart(recorder=writer._lease.owner, version=store.__version__)).result()
+            writer._adopt().result()
+        except EdgetapeError:
+            writer._end()
+            raise
+        # Waited for, so that no event is ever seen in a store that nothing signs.
+        concurrent.futures.wait([writer._checkpoint_or_say().done])
+        return writer
+
+    def open_run(self, draft: Draft) -> tuple[str, Ticket]:
+        """Opens a run: its id (UUIDv7, RFC 9562), and the ticket of event 0. `draft.facts` is a RunOpen."""
+        run = new_run_id()
+        self._opened_ns[run] = time.monotonic_ns()
+
+        def prepare() -> Apply:
+            if not isinstance(draft.facts, RunOpen):
+                raise InvalidEvent("a run begins with run.open")
+            sealed = journal.sealed(draft, _salt)
+            return lambda connection: journal.open_run(
+                connection, self.origin, run, self._lease.owner, sealed, self._clock(run)
+            )
+
+        return run, self._committer.submit(prepare)
+
+    def append(self, run: str, draft: Draft, *, after: Ticket | None = None) -> Ticket:
+        """Appends an event. `after` is the ticket of the request, or tunnel, that it belongs to: it names its seq.
+
+        An outcome takes the pending pieces of its request with it.
+        """
+
+        def prepare() -> Apply:
+            if isinstance(draft.facts, RunOpen | RunClose):
+                raise InvalidEvent("open_run and close_run write the ends of a run")
+            sealed = journal.sealed(draft, _salt)
+            if after is None:
+                return lambda connection: journal.append(connection, run, sealed, self._clock(run))
+            link = "open" if isinstance(draft.facts, TunnelClose) else "req"
+            if link not in sealed.members:
+                raise InvalidEvent(f"no {sealed.members['type']} belongs to another event")
+            return lambda connection: self._append(connection, run, sealed, link, after)
+
+        return self._committer.submit(prepare)
+
+    def piece(self, run: str, request: Ticket, part: Part, redacted: Redacted) -> Ticket:
+        """Keeps a piece of a stream that is still open, until its outcome is appended.
+
+        `head` is the JSON of a `store.recovery.AnswerHead`.
+        """
+
+        def prepare() -> Apply:
+            if part == "head":
+                recovery.answer_head(redacted.content)
+            return apply
+
+        def apply(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO pending (run, req, part, number, piece) VALUES (?1, ?2, ?3,"
+                " (SELECT COALESCE(MAX(number) + 1, 0) FROM pending WHERE run = ?1 AND req = ?2 AND part = ?3), ?4)",
+                (run, request.seq, part, redacted.content),
+            )
+
+        return self._committer.submit(prepare)
+
+    def close_run(self, run: str, reason: CloseReason, *, exit_code: int | None = None) -> Ticket:
+        """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint."""
+        ticket = self._committer.submit(lambda: lambda connection: self._close(connection, run, reason, exit_code))
+        self._checkpoint_or_say()
+        return ticket
+
+    def checkpoint(self) -> Ticket:
+        """Notes the head of every run that has grown, and signs the log. Its ticket raises KeyUnavailable when that
+        fails.
+        """
+        return self._committer.submit(lambda: _apply_heads, self._sign)
+
+    def close(self) -> None:
+        """Returns when all that was queued is on disk and signed, and the thread has ended; more is refused then."""
+        self._log(leaf.RecorderStop(recorder=self._lease.owner))
+        self._checkpoint_or_say()
+        self._end()
+
+    def _end(self) -> None:
+        self._committer.stop()
+        self._lease.release()
+
+    def _append(
+        self, connection: sqlite3.Connection, run: str, sealed: journal.Sealed, link: str, after: Ticket
+    ) -> journal.Appended:
+        linked = sealed.linked(link, after.seq)
+        appended = journal.append(connection, run, linked, self._clock(run))
+        journal.drop_pending(connection, run, after.seq, linked)
+        return appended
+
+    def _close(
+        self,
+        connection: sqlite3.Connection,
+        run: str,
+        reason: CloseReason,
+        exit_code: int | None,
+        *,
+        dead: bool = False,
+    ) -> journal.Appended:
+        now = self._clock(run)
+        partial = recovery.close_requests(connection, run, _salt, now)
+        facts = RunClose(
+            n=0,
+            head=_FILLED_IN,
+            root=_FILLED_IN,
+            reason=reason,
+            counts=[],
+            partial=partial,
+            exit_code=exit_code,
+            clock="resumed" if dead else None,
+        )
+        return journal.close_run(connection, run, facts, now)
+
+    def _adopt(self) -> Ticket:
+        """Ends the runs whose writers are dead. One that is damaged stays as it is: it must not keep others out."""
+
+        def apply(connection: sqlite3.Connection) -> None:
+            leases = connection.execute(
+                "SELECT run, owner FROM leases WHERE owner <> ?", (self._lease.owner,)
+            ).fetchall()
+            for run, owner in leases:
+                with inherited(self._leases, owner) as dead:
+                    if dead:
+                        self._adopt_one(connection, run)
+
+        return self._committer.submit(lambda: apply)
+
+    def _adopt_one(self, connection: sqlite3.Connection, run: str) -> None:
+        connection.execute("SAVEPOINT adopted")
+        try:
+            self._close(connection, run, "crash_recovered", None, dead=True)
+        except (EdgetapeError, ValueError) as error:
+            connection.execute("ROLLBACK TO adopted")
+            self.unrecovered[run] = error
+        connection.execute("RELEASE adopted")
+
+    def _log(self, facts: leaf.Leaf) -> Ticket:
+        def apply(connection: sqlite3.Connection) -> None:
+            log.append(connection, _now(), facts)
+
+        return self._committer.submit(lambda: apply)
+
+    def _checkpoint_or_say(self) -> Ticket:
+        def remember(ticket: Ticket) -> None:
+            error = ticket.done.exception()
+            if isinstance(error, EdgetapeError):
+                self.signing_failure = error
+
+        ticket = self.checkpoint()
+        ticket.done.add_done_callback(lambda _: remember(ticket))
+        return ticket
+
+    def _sign(self, connection: sqlite3.Connection) -> None:
+        def state() -> Checkpoint:
+            leaves = log.size(connection)
+            root = log.root_at(connection, leaves)
+            if root is None:
+                raise InvalidEvent("the log shrank while it was signed")
+            return Checkpoint(self.origin, leaves, root)
+
+        statement, note = self._signer.sign(state, lambda leaves: log.root_at(connection, leaves))
+        with database.transaction(connection):
+            log.add_checkpoint(connection, statement.size, note)
+
+    def _clock(self, run: str) -> journal.Now:
+        opened_ns = self._opened_ns.get(run)
+        # A run that another recorder opened goes on at its last event's time: journal.append takes the later of both.
+        mono_us = 0 if opened_ns is None else (time.monotonic_ns() - opened_ns) // 1000
+        return journal.Now(_now(), mono_us)
+
+
+def new_run_id() -> str:
+    """A UUIDv7 (RFC 9562, section 5.7): sorts by the time it was made, to the millisecond."""
+    milliseconds = time.time_ns() // 1_000_000
+    raw = milliseconds.to_bytes(6, "big") + secrets.token_bytes(10)
+    value = int.from_bytes(raw, "big")
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    return str(uuid.UUID(int=value))
+
+
+def _apply_heads(connection: sqlite3.Connection) -> None:
+    journal.note_heads(connection, _now())
+
+
+def _now() -> str:
+    return timestamp(datetime.now(UTC))
+
+
+def _salt() -> bytes:
+    return secrets.token_bytes(SALT_BYTES)

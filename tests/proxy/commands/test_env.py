@@ -1,0 +1,52 @@
+"""The variables that send a program through the recorder."""
+
+import json
+import subprocess
+import urllib.parse
+from pathlib import Path
+
+import pytest
+
+from proxy.cli import run
+from tests.proxy.tape import Folders, folders
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Folders:
+    return folders(tmp_path / "with space")
+
+
+def test_a_shell_that_evaluates_it_has_proxy_and_roots(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*place.options, "env", "--name", "mine", "--port", "9999"]) == 0
+    script = capsys.readouterr().out + 'printf "%s\\n" "$https_proxy" "$SSL_CERT_FILE" "$NO_PROXY"'
+    lines = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
+    proxy = urllib.parse.urlsplit(lines[0])
+    assert (proxy.username, proxy.hostname, proxy.port) == ("mine", "127.0.0.1", 9999)
+    assert proxy.password
+    authority = (place.authority / "edgetape-ca.pem").read_text().strip()
+    assert authority in Path(lines[1]).read_text()
+    assert lines[2] == ""
+
+
+def test_the_authority_is_made_once(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    certificate = place.authority / "edgetape-ca.pem"
+    assert run([*place.options, "env"]) == 0
+    first = certificate.read_bytes()
+    assert run([*place.options, "env"]) == 0
+    assert certificate.read_bytes() == first
+
+
+@pytest.mark.parametrize("shell", ["fish", "powershell", "dotenv"])
+def test_other_shells_are_spoken_too(shell: str, place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*place.options, "env", "--shell", shell]) == 0
+    assert "HTTPS_PROXY" in capsys.readouterr().out
+
+
+def test_json_is_an_object_of_names_and_values(
+    place: Folders, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_DIR", "/nowhere")
+    assert run([*place.options, "env", "--json"]) == 0
+    variables = json.loads(capsys.readouterr().out)
+    assert variables["HTTPS_PROXY"].startswith("http://default:")
+    assert variables["SSL_CERT_DIR"] is None

@@ -1,0 +1,101 @@
+"""Requests of every size and spelling are read as they are."""
+
+import gzip
+
+import pytest
+
+from tests.replay_server.recording import Place, Recording, encode
+from tests.replay_server.wires import asking as ask
+from tests.replay_server.wires import dial_through
+
+HOST = "api.example.com:443"
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_request_of_many_megabytes_is_no_problem(place: Place, chunked: bool) -> None:
+    asked = encode({"model": "m", "messages": [{"role": "user", "content": "x" * 3_000_000}]})
+
+    def tell(recording: Recording) -> None:
+        recording.answer(recording.ask("POST", "https://api.example.com/big", asked), b"ok")
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        kind = "Content-Type: application/json\r\n"
+        if chunked:
+            wire.send(ask("/big", method="POST", more=kind + "Transfer-Encoding: chunked\r\n"))
+            for at in range(0, len(asked), 100_000):
+                piece = asked[at : at + 100_000]
+                wire.send(b"%x\r\n%s\r\n" % (len(piece), piece))
+            wire.send(b"0\r\n\r\n")
+        else:
+            wire.send(ask("/big", method="POST", more=f"{kind}Content-Length: {len(asked)}\r\n") + asked)
+        await wire.until(b"ok")
+        assert (await server.stop(0)).exit_code == 0
+
+
+async def test_long_queries_and_large_heads_are_no_problem(place: Place) -> None:
+    query = "q=" + "a" * 100_000
+
+    def tell(recording: Recording) -> None:
+        recording.get(f"https://api.example.com/l?{query}", b"ok")
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        many = "".join(f"X-{number}: {'v' * 800}\r\n" for number in range(100)) + f"X-Long: {'w' * 80_000}\r\n"
+        wire.send(ask(f"/l?{query}", more=many))
+        await wire.until(b"ok")
+        assert (await server.stop(0)).exit_code == 0
+
+
+async def test_a_path_that_is_no_utf_8_is_matched_as_it_is(place: Place) -> None:
+    def tell(recording: Recording) -> None:
+        recording.get("https://api.example.com/caf\udce9", b"ok")
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        wire.send(b"GET /caf\xe9 HTTP/1.1\r\nHost: api.example.com\r\n\r\n")
+        await wire.until(b"ok")
+        assert (await server.stop(0)).exit_code == 0
+
+
+async def test_a_coded_request_body_is_compared_decoded_and_100_continue_is_given(place: Place) -> None:
+    def tell(recording: Recording) -> None:
+        recording.answer(recording.ask("POST", "https://api.example.com/e", b'{"a":1}'), b"ok")
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        body = gzip.compress(b'{ "a": 1 }')
+        more = f"Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
+        more += "Expect: 100-continue\r\n"
+        wire.send(ask("/e", method="POST", more=more))
+        assert await wire.until(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        wire.send(body)
+        await wire.until(b"ok")
+        assert (await server.stop(0)).exit_code == 0
+
+
+async def test_pipelined_requests_are_answered_in_order(place: Place) -> None:
+    def tell(recording: Recording) -> None:
+        for name in "abc":
+            recording.get(f"https://api.example.com/{name}", name.encode() * 3)
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        wire.send(ask("/b") + ask("/a") + ask("/c"))
+        received = await wire.until(b"ccc")
+        assert received.index(b"bbb") < received.index(b"aaa")
+        await server.stop(0)
+
+
+async def test_an_upload_that_was_streamed_is_compared_whole(place: Place) -> None:
+    asked = encode({"a": list(range(1000))})
+
+    def tell(recording: Recording) -> None:
+        recording.upload("https://api.example.com/u", asked, b"ok")
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        more = f"Content-Type: application/json\r\nContent-Length: {len(asked)}\r\n"
+        wire.send(ask("/u", method="POST", more=more) + asked)
+        await wire.until(b"ok")
+        assert (await server.stop(0)).exit_code == 0

@@ -1,0 +1,116 @@
+"""Events: every type goes to bytes and back, and what version 1 does not know is refused or left undecided."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store.core import canonical, draft, event, shape
+from store.core.digest import event_hash
+from store.core.errors import Malformed
+from store.core.event import Event, Place
+from store.core.model import EVENT_TYPES, Facts
+from store.core.shape import UnknownShape, UnknownVersion
+from tests.vectors import samples
+
+EVENTS = list(samples.events())
+PLACE = Place(samples.RUN, 3, samples.HEX, samples.TIME, 17)
+
+
+def encoded(facts: Facts, contents: tuple[bytes, ...]) -> bytes:
+    members, _ = draft.seal(draft.Draft(facts, contents), samples.salts())
+    return event.encode(PLACE, members)
+
+
+RAW = encoded(*EVENTS[6][1:])
+
+
+def record(**changed: canonical.Json) -> canonical.Record:
+    return {**canonical.parse(RAW), **changed}
+
+
+def test_there_is_a_sample_of_every_event_type() -> None:
+    assert {shape.type_name(facts) for _, facts, _ in EVENTS} == set(EVENT_TYPES)
+
+
+@pytest.mark.parametrize("name, facts, contents", EVENTS, ids=[name for name, *_ in EVENTS])
+def test_an_event_comes_back_from_its_bytes(name: str, facts: Facts, contents: tuple[bytes, ...]) -> None:
+    raw = encoded(facts, contents)
+    happened = event.decode(raw)
+    assert happened.place == PLACE
+    assert happened.type == shape.type_name(facts) == name.partition(" ")[2]
+    assert (happened.run, happened.seq) == (samples.RUN, 3)
+    assert event.encode(happened.place, shape.members(happened.facts)) == raw
+
+
+@given(at=st.integers(0, len(RAW) - 1), mask=st.integers(1, 255))
+def test_any_changed_byte_is_refused_or_breaks_the_hash(at: int, mask: int) -> None:
+    changed = RAW[:at] + bytes([RAW[at] ^ mask]) + RAW[at + 1 :]
+    assert event_hash(changed) != event_hash(RAW)
+    try:
+        happened: Event | None = event.decode(changed)
+    except Malformed:
+        happened = None
+    assert happened != event.decode(RAW)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"type": "http.unknown"},
+        {"type": None},
+        {"type": ["http.request"]},
+        {"v": 0},
+        {"v": True},
+        {"v": "1"},
+        {"more": 1},
+        {"body": None},
+        {"truncated": False},
+        {"method": {"b64": "AA", "body": samples.HEX}},
+        {"method": {}},
+        {"method": {"b64": "_x"}},
+        {"method": {"b64": "_w=="}},
+        {"method": {"b64": "+w"}},
+        {"body": {"b64": "AA"}},
+        {"body": {"body": "#0"}},
+        {"body": {"body": samples.HEX.upper()}},
+        {"body": {"body": samples.HEX + "\n"}},
+        {"headers": [["name"]]},
+        {"headers": [["name", "value", "more"]]},
+        {"port": "443"},
+        {"port": True},
+        {"seq": -1},
+        {"seq": "3"},
+        {"mono_us": -1},
+        {"run": samples.RUN.upper()},
+        {"run": samples.RUN + "\n"},
+        {"prev": samples.HEX.upper()},
+        {"prev": samples.HEX + "\n"},
+        {"prev": samples.HEX[1:]},
+        {"ts": "2026-11-29T08:07:06Z"},
+        {"ts": "2026-11-29T08:07:06.000005+00:00"},
+        {"ts": "٢٠٢٦-11-29T08:07:06.000005Z"},
+        {"ts": samples.TIME + "\n"},
+    ],
+    ids=str,
+)
+def test_a_record_that_version_1_does_not_know_is_refused(changed: dict[str, canonical.Json]) -> None:
+    with pytest.raises(UnknownShape):
+        event.from_record(record(**changed))
+
+
+@pytest.mark.parametrize("missing", ["v", "run", "seq", "prev", "ts", "mono_us", "method", "type"])
+def test_a_record_without_a_member_that_it_needs_is_refused(missing: str) -> None:
+    with pytest.raises(UnknownShape):
+        event.from_record({name: value for name, value in record().items() if name != missing})
+
+
+def test_t54_a_record_of_a_later_version_is_not_judged() -> None:
+    with pytest.raises(UnknownVersion):
+        event.from_record(record(v=2, type="http.telepathy", whatever=[1]))
+
+
+def test_a_time_is_spelled_in_utc_to_the_microsecond() -> None:
+    assert event.timestamp(datetime(2026, 11, 29, 8, 7, 6, 5, UTC)) == samples.TIME
+    assert event.timestamp(datetime(2026, 11, 29, 9, 7, 6, 5, timezone(timedelta(hours=1)))) == samples.TIME

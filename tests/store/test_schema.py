@@ -1,0 +1,106 @@
+"""The guards: what is recorded cannot be changed or taken out by any statement that leaves the triggers in place."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from store.database import FILE_NAME
+from store.verify import verify
+from tests.support.tape import Call, tape
+
+APPEND_ONLY = {
+    "events": "run, seq, hash, event",
+    "leaves": "position, leaf",
+    "nodes": "level, position, hash",
+    "checkpoints": "size, note",
+}
+ERASABLE = {
+    "openings": "run, seq, pointer, salt, sha256, length",
+    "payloads": "run, seq, pointer, codec, stored",
+}
+GUARDED = APPEND_ONLY | ERASABLE
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with tape(tmp_path) as made:
+        made.run([Call(body=b"x")])
+    return made.folder
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[sqlite3.Connection]:
+    """A connection as any program with the file may have it."""
+    connection = sqlite3.connect(folder / FILE_NAME, isolation_level=None)
+    yield connection
+    connection.close()
+    assert verify(folder).exit_code == 0
+
+
+def refused(store: sqlite3.Connection, statement: str) -> None:
+    before = list(store.iterdump())
+    with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+        store.execute(statement)
+    assert list(store.iterdump()) == before
+
+
+@pytest.mark.parametrize("table", GUARDED)
+def test_t40_a_row_is_never_changed(store: sqlite3.Connection, table: str) -> None:
+    for column in GUARDED[table].split(", "):
+        refused(store, f"UPDATE {table} SET {column} = {column}")
+        refused(store, f"UPDATE OR REPLACE {table} SET {column} = {column}")
+
+
+@pytest.mark.parametrize("table", GUARDED)
+@pytest.mark.parametrize("verb", ["INSERT", "INSERT OR REPLACE", "REPLACE", "INSERT OR FAIL"])
+def test_t40_a_row_is_never_replaced(store: sqlite3.Connection, table: str, verb: str) -> None:
+    columns = GUARDED[table]
+    refused(store, f"{verb} INTO {table} ({columns}) SELECT {columns} FROM {table} LIMIT 1")
+    key = {"leaves": "position", "checkpoints": "size"}.get(table)
+    other = columns.replace("run", "'other'", 1).replace("level", "level + 40", 1)
+    if key is None:
+        # By its rowid, under another key: REPLACE would delete the row that has this rowid.
+        refused(store, f"{verb} INTO {table} (rowid, {columns}) SELECT rowid, {other} FROM {table} LIMIT 1")
+
+
+@pytest.mark.parametrize("table", GUARDED)
+def test_t40_a_conflict_clause_does_not_help(store: sqlite3.Connection, table: str) -> None:
+    columns = GUARDED[table]
+    first = columns.partition(",")[0]
+    refused(
+        store,
+        f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {table} WHERE true"
+        f" ON CONFLICT DO UPDATE SET {first} = {first}",
+    )
+
+
+@pytest.mark.parametrize("table", APPEND_ONLY)
+def test_a_row_is_never_deleted(store: sqlite3.Connection, table: str) -> None:
+    refused(store, f"DELETE FROM {table}")
+    refused(store, f"DELETE FROM {table} WHERE rowid = (SELECT MAX(rowid) FROM {table})")
+
+
+@pytest.mark.parametrize("table", ERASABLE)
+def test_a_body_can_be_erased(store: sqlite3.Connection, table: str) -> None:
+    store.execute("BEGIN")
+    assert store.execute(f"DELETE FROM {table}").rowcount > 0
+    store.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("table", GUARDED)
+def test_values_have_their_types(store: sqlite3.Connection, table: str) -> None:
+    columns = GUARDED[table].split(", ")
+    values = ", ".join("'text'" for _ in columns)
+    with pytest.raises(sqlite3.IntegrityError):
+        store.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})")
+    with pytest.raises(sqlite3.IntegrityError):
+        store.execute(f"INSERT INTO {table} DEFAULT VALUES")
+
+
+def test_the_guards_do_not_scan_the_table(store: sqlite3.Connection) -> None:
+    plan = store.execute(
+        "EXPLAIN QUERY PLAN SELECT 1 FROM events WHERE (run = 'r' AND seq = 1) OR rowid = 1"
+    ).fetchall()
+    assert not any("SCAN" in str(step[3]) for step in plan)

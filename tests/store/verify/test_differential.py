@@ -1,0 +1,151 @@
+"""Two verifiers that were written apart find the same in every damaged store, and agree about the vectors."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from hashlib import sha256
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store.core.checkpoint import VerifierKey
+from store.core.errors import StoreUnusable
+from store.verify import verify as first
+from tests.support.sample import Sample
+from tests.support.tape import Tape, seeded, tape
+from tests.support.verifier import verify as second
+from tests.support.verifier.attacks import ATTACKS, empty_bytes, spoil
+from tests.support.verifier.canonical import NotCanonicalError, commitments, read
+from tests.support.verifier.damage import Damage, damaged
+from tests.support.verifier.hashes import Tree, commitment, event_hash, genesis_prev, leaf_hash
+from tests.support.verifier.kinds import is_event, is_leaf
+from tests.support.verifier.notes import Checkpoint, Key
+
+type Vector = dict[str, Any]  # JSON that the project's own script has made
+type Verdict = tuple[Counter[tuple[str, str | None, int | None]], int]
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+
+
+def both(folder: Path, run: str | None, pin: str | None = None) -> tuple[Verdict, Verdict]:
+    """What the project's verifier and the second one say."""
+    theirs = second(folder, run, pin)
+    other = Counter((finding.code, finding.run, finding.seq) for finding in theirs.findings), theirs.exit_status
+    try:
+        ours = first(folder, run, VerifierKey.parse(pin) if pin else None)
+    except StoreUnusable:
+        return (Counter(), 3), other
+    return (Counter((finding.code, finding.run, finding.seq) for finding in ours.findings), ours.exit_code), other
+
+
+def difference(ours: Verdict, theirs: Verdict) -> str:
+    """How the two disagree."""
+    alone = [sorted((one[0] - other[0]).elements(), key=str) for one, other in ((ours, theirs), (theirs, ours))]
+    common = sorted((ours[0] & theirs[0]).elements(), key=str)
+    return f"project {ours[1]} alone {alone[0]}; second {theirs[1]} alone {alone[1]}; both {common}"
+
+
+def fill(made: Tape, sample: Sample) -> list[str]:
+    """Four runs: two closed, one open, one of a single event."""
+    source = sample.source("store")
+    runs = [made.run(seeded(source, 4), "one"), made.run(seeded(source, 2), close=False)]
+    made.note(runs[1], b"a note")
+    runs += [made.run(seeded(source, 1), "two"), made.open("empty", argv=[b"a", b"b"])]
+    return runs
+
+
+@pytest.mark.timeout(1200)
+def test_both_find_the_same_damage(sample: Sample, tmp_path: Path) -> None:
+    with tape(tmp_path) as made:
+        runs = fill(made, sample)
+    for run in (None, *runs):
+        assert both(made.folder, run) == ((Counter(), 0), (Counter(), 0))
+    count = sample.count(200, 4000)
+    disagreements: list[str] = []
+    found = 0
+    for number, attack in enumerate(islice(cycle(ATTACKS), count)):
+        source = sample.source(str(number))
+        with damaged(made.folder, tmp_path / "copy", source) as store:
+            pin = source.choice([None, store.vkey()])
+            attack(store)
+        for run in (None, source.choice(runs)):
+            ours, theirs = both(tmp_path / "copy", run, pin)
+            found += theirs[1] != 0
+            if ours != theirs:
+                disagreements.append(f"{number} {attack.__name__}: {run}: {difference(ours, theirs)}")
+    assert not disagreements, f"{len(disagreements)} disagreements:\n" + "\n".join(disagreements)
+    sample.measured(f"two verifiers agree {2 * count} times about damaged stores; {found} times these are not VERIFIED")
+
+
+@pytest.mark.xfail(reason="open: the page does not decide which of the two is right, or one of them is not there yet")
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(spoil, id="rule 9: bytes behind a frame (V605) come before a frame that does not decode (V604)"),
+        pytest.param(empty_bytes, id="kind text: b64 of no bytes is base64url, and what it holds is not looked at"),
+    ],
+)
+def test_both_find_the_same_where_the_page_is_open(attack: Callable[[Damage], None], tmp_path: Path) -> None:
+    with tape(tmp_path) as made:
+        made.run(seeded(random.Random(1), 1))
+    with damaged(made.folder, tmp_path / "copy", random.Random(1)) as store:
+        attack(store)
+    ours, theirs = both(tmp_path / "copy", None)
+    assert ours == theirs, difference(ours, theirs)
+
+
+def test_both_say_the_same_of_what_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "edgetape.db").write_bytes(b"junk" * 2048)
+    assert both(tmp_path, None) == ((Counter(), 3), (Counter(), 3))
+
+
+def vectors(name: str) -> list[Vector]:
+    made: list[Vector] = json.loads((VECTORS / f"{name}.json").read_text())
+    return made
+
+
+def test_the_second_reads_the_vectors_of_canonical_bytes() -> None:
+    for vector in vectors("canonical"):
+        if "refused" in vector:
+            with pytest.raises(NotCanonicalError):
+                read(bytes.fromhex(vector["bytes"]))
+        else:
+            assert read(vector["canonical"].encode()) == vector["record"]
+
+
+def test_the_second_reads_the_vectors_of_events_and_their_bodies() -> None:
+    for vector in vectors("events"):
+        data = vector["canonical"].encode()
+        assert is_event(read(data)), vector["name"]
+        assert event_hash(data).hex() == vector["hash"]
+        committed = {}
+        for opening in vector["openings"]:
+            content, salt = bytes.fromhex(opening["content"]), bytes.fromhex(opening["salt"])
+            assert sha256(content).hexdigest() == opening["sha256"]
+            committed[opening["pointer"]] = commitment(salt, sha256(content).digest(), len(content))
+        assert commitments(read(data)) == committed
+
+
+def test_the_second_reads_the_vectors_of_leaves_trees_and_checkpoints() -> None:
+    for vector in vectors("leaves"):
+        assert is_leaf(read(vector["canonical"].encode()))
+        assert leaf_hash(vector["canonical"].encode()).hex() == vector["leaf_hash"]
+    for vector in vectors("trees"):
+        tree = Tree([leaf_hash(bytes.fromhex(leaf)) for leaf in vector["leaves"]])
+        assert tree.root(len(tree)).hex() == vector["root"]
+    for vector in vectors("checkpoints"):
+        key, note = Key.read(vector["vkey"]), Checkpoint.read(vector["note"].encode())
+        assert key is not None
+        assert note is not None
+        assert (note.origin, note.size, note.root.hex()) == (key.name, vector["size"], vector["root"])
+        assert note.is_signed_by(key)
+
+
+def test_the_second_makes_the_vectors_of_hashes() -> None:
+    event, genesis, body = vectors("hashes")
+    assert event_hash(event["event"].encode()).hex() == event["hash"]
+    assert genesis_prev(genesis["origin"], genesis["run"]) == genesis["hash"]
+    assert commitment(bytes.fromhex(body["salt"]), bytes.fromhex(body["sha256"]), body["length"]) == body["hash"]

@@ -1,0 +1,253 @@
+"""Every byte of every stored record, and every row: none can be changed or taken out of a sealed store unseen."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from store.core.errors import EdgetapeError
+from store.database import FILE_NAME
+from store.exchange import steps
+from store.reader import Reader
+from store.verify import verify, verify_records
+from store.verify.records import CatalogueRow, EventRow, OpeningRow, SqliteRecords
+from tests.store.verify.attacker import Attacker
+from tests.support.sample import Sample
+from tests.support.tape import Call, tape
+
+
+@dataclass(slots=True)
+class Copy:
+    """The records of a store in memory, any of which can be changed."""
+
+    leaf_rows: list[tuple[int, bytes]]
+    node_rows: list[tuple[int, int, bytes]]
+    checkpoint_rows: list[tuple[int, bytes]]
+    event_rows: list[EventRow]
+    opening_rows: list[tuple[str, int, OpeningRow]]
+
+    @classmethod
+    def of(cls, folder: Path) -> "Copy":
+        connection = sqlite3.connect(folder / FILE_NAME)
+        records = SqliteRecords(connection)
+        runs = records.runs()
+        made = cls(
+            list(records.leaves()),
+            list(records.nodes()),
+            records.checkpoints(),
+            [row for run in runs for row in records.events(run)],
+            [(run, seq, row) for run in runs for seq, row in records.openings(run)],
+        )
+        connection.close()
+        return made
+
+    def leaves(self) -> Iterator[tuple[int, bytes]]:
+        return iter(self.leaf_rows)
+
+    def nodes(self) -> Iterator[tuple[int, int, bytes]]:
+        return iter(self.node_rows)
+
+    def checkpoints(self) -> list[tuple[int, bytes]]:
+        return self.checkpoint_rows
+
+    def runs(self) -> list[str]:
+        return sorted({row.run for row in self.event_rows} | {run for run, _, _ in self.opening_rows})
+
+    def events(self, run: str) -> Iterator[EventRow]:
+        return (row for row in self.event_rows if row.run == run)
+
+    def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
+        return ((seq, row) for owner, seq, row in self.opening_rows if owner == run)
+
+    def strays(self, run: str) -> list[tuple[int, str]]:
+        return []
+
+    def catalogue(self) -> Mapping[str, CatalogueRow] | None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small sealed store with a closed run."""
+    base = tmp_path_factory.mktemp("exhaustive")
+    with tape(base) as made:
+        made.run([Call(b"/\xff", body=b'{"q":1}', answer=b"answer", query=b"n=1")], "small")
+    return base / "store"
+
+
+@pytest.fixture(scope="module")
+def records(folder: Path) -> Copy:
+    made = Copy.of(folder)
+    assert verify_records(made).exit_code == 0
+    return made
+
+
+def changes(raw: bytes, source: Random) -> Iterator[bytes]:
+    """Each byte changed, once."""
+    for at in range(len(raw)):
+        yield raw[:at] + bytes([raw[at] ^ source.randrange(1, 256)]) + raw[at + 1 :]
+
+
+def changed_rows(records: Copy, source: Random) -> Iterator[Copy]:
+    """Every stored record with each of its bytes changed."""
+    for at, event in enumerate(records.event_rows):
+        for raw in changes(event.raw, source):
+            yield replace(records, event_rows=put(records.event_rows, at, replace(event, raw=raw)))
+        for hashed in changes(event.hash, source):
+            yield replace(records, event_rows=put(records.event_rows, at, replace(event, hash=hashed)))
+    for at, (run, seq, opening) in enumerate(records.opening_rows):
+        for row in changed_openings(opening, source):
+            yield replace(records, opening_rows=put(records.opening_rows, at, (run, seq, row)))
+    for at, (position, leaf) in enumerate(records.leaf_rows):
+        for raw in changes(leaf, source):
+            yield replace(records, leaf_rows=put(records.leaf_rows, at, (position, raw)))
+    for at, (size, note) in enumerate(records.checkpoint_rows):
+        for raw in changes(note, source):
+            yield replace(records, checkpoint_rows=put(records.checkpoint_rows, at, (size, raw)))
+    for at, (level, position, node) in enumerate(records.node_rows):
+        for raw in changes(node, source):
+            yield replace(records, node_rows=put(records.node_rows, at, (level, position, raw)))
+
+
+def changed_openings(row: OpeningRow, source: Random) -> Iterator[OpeningRow]:
+    assert row.stored is not None
+    assert row.codec is not None
+    yield from (replace(row, salt=raw) for raw in changes(row.salt, source))
+    yield from (replace(row, sha256=raw) for raw in changes(row.sha256, source))
+    yield from (replace(row, stored=raw) for raw in changes(row.stored, source))
+    yield from (replace(row, codec=raw.decode("latin-1")) for raw in changes(row.codec.encode(), source))
+    yield from (replace(row, pointer=raw.decode("latin-1")) for raw in changes(row.pointer.encode(), source))
+    yield from (replace(row, length=row.length ^ 1 << bit) for bit in range(62))
+
+
+def put[R](rows: list[R], at: int, row: R) -> list[R]:
+    return [*rows[:at], row, *rows[at + 1 :]]
+
+
+def test_no_byte_of_a_stored_record_can_be_changed(records: Copy, sample: Sample) -> None:
+    source = sample.source()
+    count = 0
+    for _ in range(sample.count(1, 20)):
+        for changed in changed_rows(records, source):
+            count += 1
+            verdict = verify_records(changed)
+            assert verdict.exit_code == 20 or (verdict.exit_code == 30 and verdict.newer), changed
+    sample.measured(f"{count} changed bytes, each found")
+
+
+def test_no_row_can_be_taken_out(records: Copy) -> None:
+    for at in range(len(records.event_rows)):
+        assert verify_records(replace(records, event_rows=without(records.event_rows, at))).exit_code == 20
+    for at in range(len(records.opening_rows)):
+        assert verify_records(replace(records, opening_rows=without(records.opening_rows, at))).exit_code == 20
+    for at, (run, seq, row) in enumerate(records.opening_rows):
+        erased = put(records.opening_rows, at, (run, seq, replace(row, codec=None, stored=None)))
+        assert verify_records(replace(records, opening_rows=erased)).exit_code == 20
+    for at in range(len(records.leaf_rows)):
+        assert verify_records(replace(records, leaf_rows=without(records.leaf_rows, at))).exit_code == 20
+    for at in range(len(records.node_rows)):
+        assert verify_records(replace(records, node_rows=without(records.node_rows, at))).exit_code == 20
+
+
+def without[R](rows: list[R], at: int) -> list[R]:
+    return rows[:at] + rows[at + 1 :]
+
+
+def test_a_store_without_a_checkpoint_is_never_verified(records: Copy) -> None:
+    verdict = verify_records(replace(records, checkpoint_rows=[]))
+    assert (verdict.exit_code, [each.code for each in verdict.findings]) == (30, ["V001"])
+
+
+def test_taking_out_newer_checkpoints_shows_as_an_unsealed_tail(records: Copy) -> None:
+    """The documented limit: it is what a crash before them leaves, and what an older one covers stays proved."""
+    for kept in range(1, len(records.checkpoint_rows)):
+        verdict = verify_records(replace(records, checkpoint_rows=records.checkpoint_rows[:kept]))
+        size = records.checkpoint_rows[kept - 1][0]
+        assert verdict.exit_code == 0
+        assert verdict.checkpoint is not None
+        assert verdict.checkpoint[0] == size
+        assert ("UNSEALED_TAIL" in dict(verdict.flags)) == (size < 4)
+
+
+TABLES = ("events", "openings", "payloads", "leaves", "nodes", "checkpoints")
+
+
+def test_no_value_of_a_row_can_be_changed_in_the_database(folder: Path, tmp_path: Path, sample: Sample) -> None:
+    source = sample.source()
+    for number in range(sample.count(60, 5000)):
+        copy = tmp_path / str(number)
+        shutil.copytree(folder, copy)
+        attacker = Attacker(copy)
+        table = source.choice(TABLES)
+        columns = [name for _, name, *_ in attacker.db.execute(f"PRAGMA table_info({table})")]
+        column = source.choice(columns)
+        query = f"SELECT rowid, {column} FROM {table} ORDER BY random() LIMIT 1"
+        ((rowid, value),) = attacker.db.execute(query).fetchall()
+        with suppress(sqlite3.IntegrityError):
+            attacker.db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (other(value, source), rowid))
+        done = attacker.db.total_changes
+        attacker.close()
+        assert not done or unlike(copy), (table, column, rowid)
+        shutil.rmtree(copy)
+
+
+def other(value: object, source: Random) -> object:
+    match value:
+        case int():
+            return value ^ 1 << source.randrange(40)
+        case str():
+            at = source.randrange(len(value)) if value else 0
+            return value[:at] + chr(source.randrange(1, 0xD000)) + value[at + 1 :]
+        case bytes():
+            raw = bytearray(value)
+            raw[source.randrange(len(raw))] ^= source.randrange(1, 256)
+            return bytes(raw)
+    raise AssertionError(value)
+
+
+def unlike(folder: Path) -> bool:
+    """Whether a store is not verified."""
+    try:
+        return verify(folder).exit_code != 0
+    except EdgetapeError:
+        return True
+
+
+def answers(folder: Path) -> list[object]:
+    """All that a reader tells of a store."""
+    told: list[object] = []
+    with Reader.open(folder) as reader:
+        for run in reader.runs():
+            told.append(run)
+            events = list(reader.events(run.id))
+            told += [reader.find(run.name).id, *events, len(steps(events))]
+            for event in events:
+                for name in ("body", "query", "chunks"):
+                    told.append(reader.body(event, getattr(event.facts, name, None)))
+                told.append(reader.pairs(event, getattr(event.facts, "headers", None)))
+    return told
+
+
+@pytest.mark.timeout(3000)
+def test_a_changed_byte_of_the_file_is_found_or_changes_no_answer(folder: Path, tmp_path: Path, sample: Sample) -> None:
+    image = (folder / FILE_NAME).read_bytes()
+    before = answers(folder)
+    used = [at for at in range(len(image)) if image[at]]
+    places = used if sample.full else sorted(sample.source("places").sample(used, 400))
+    found = 0
+    for at in places:
+        raw = bytearray(image)
+        raw[at] ^= sample.source(str(at)).randrange(1, 256)
+        (tmp_path / FILE_NAME).write_bytes(raw)
+        for beside in ("-wal", "-shm"):
+            (tmp_path / f"{FILE_NAME}{beside}").unlink(missing_ok=True)
+        if unlike(tmp_path) or "STALE_CATALOGUE" in dict(verify(tmp_path).flags):
+            found += 1
+        else:
+            assert answers(tmp_path) == before, at
+    sample.measured(f"{found} of {len(places)} changed bytes of the file are found, the others change no answer")

@@ -1,0 +1,135 @@
+"""Section 8: reads the rows of the SQLite store, and never writes."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+type Cell = bytes | str | int | float | None
+
+TABLES = ("events", "openings", "payloads", "leaves", "nodes", "checkpoints")
+
+
+class CouldNotRunError(Exception):
+    """There is no store that can be read."""
+
+
+def as_bytes(cell: Cell) -> bytes:
+    """Take a cell for bytes; what is none becomes bytes that nothing equals."""
+    return cell if isinstance(cell, bytes) else b""
+
+
+def _bound(text: str) -> bytes:
+    """Give the bytes of a text that was read, also where they are no UTF-8, for CAST(? AS TEXT)."""
+    return text.encode(errors="surrogateescape")
+
+
+@dataclass(frozen=True)
+class EventRow:
+    seq: int
+    hash: bytes
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Opening:
+    salt: bytes
+    digest: bytes
+    length: int
+
+
+@dataclass(frozen=True)
+class Payload:
+    codec: str
+    stored: bytes
+
+
+type Place = tuple[int, str]
+
+
+class Rows:
+    """The rows of one snapshot of a store."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Read from a connection that is open in one transaction."""
+        self._connection = connection
+
+    def _select(self, query: str, *values: Cell) -> Iterator[tuple[Cell, ...]]:
+        yield from self._connection.execute(query, values)
+
+    def runs(self) -> list[str]:
+        """List the runs that have events, openings or payloads."""
+        query = "SELECT run FROM events UNION SELECT run FROM openings UNION SELECT run FROM payloads ORDER BY run"
+        return [run for (run,) in self._select(query) if isinstance(run, str)]
+
+    def events(self, run: str) -> Iterator[EventRow]:
+        """Read a run's events in order."""
+        query = "SELECT seq, hash, event FROM events WHERE run = CAST(? AS TEXT) ORDER BY seq"
+        for seq, kept, data in self._select(query, _bound(run)):
+            if isinstance(seq, int):
+                yield EventRow(seq, as_bytes(kept), as_bytes(data))
+
+    def openings(self, run: str) -> dict[Place, Opening]:
+        """Read a run's openings by place."""
+        found: dict[Place, Opening] = {}
+        query = "SELECT seq, pointer, salt, sha256, length FROM openings WHERE run = CAST(? AS TEXT)"
+        for seq, pointer, salt, digest, length in self._select(query, _bound(run)):
+            if isinstance(seq, int) and isinstance(pointer, str):
+                size = length if isinstance(length, int) else -1
+                found[seq, pointer] = Opening(as_bytes(salt), as_bytes(digest), size)
+        return found
+
+    def payload_places(self, run: str) -> set[Place]:
+        """List where a run has payloads."""
+        query = "SELECT seq, pointer FROM payloads WHERE run = CAST(? AS TEXT)"
+        rows = self._select(query, _bound(run))
+        return {(seq, pointer) for seq, pointer in rows if isinstance(seq, int) and isinstance(pointer, str)}
+
+    def payload(self, run: str, place: Place) -> Payload | None:
+        """Read one payload."""
+        query = "SELECT codec, stored FROM payloads WHERE run = CAST(? AS TEXT) AND seq = ? AND pointer = ?"
+        for codec, stored in self._select(query, _bound(run), *place):
+            return Payload(codec if isinstance(codec, str) else "", as_bytes(stored))
+        return None
+
+    def leaves(self) -> list[tuple[int, bytes]]:
+        """Read the leaves with their positions, in order."""
+        rows = self._select("SELECT position, leaf FROM leaves ORDER BY position")
+        return [(position, as_bytes(leaf)) for position, leaf in rows if isinstance(position, int)]
+
+    def nodes(self) -> list[tuple[tuple[int, int], bytes]]:
+        """Read the nodes with their levels and positions, in order."""
+        rows = self._select("SELECT level, position, hash FROM nodes ORDER BY level, position")
+        return [
+            ((level, position), as_bytes(kept))
+            for level, position, kept in rows
+            if isinstance(level, int) and isinstance(position, int)
+        ]
+
+    def checkpoints(self) -> dict[int, bytes]:
+        """Read the checkpoints by size, in order."""
+        rows = self._select("SELECT size, note FROM checkpoints ORDER BY size")
+        return {size: as_bytes(note) for size, note in rows if isinstance(size, int)}
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Rows]:
+    """Open a store for reading; CouldNotRunError when there is none."""
+    path = folder / "edgetape.db"
+    if not path.is_file() or path.is_symlink():
+        raise CouldNotRunError("no edgetape.db in the folder")
+    # without a write-ahead log nothing is being written, and only "immutable" makes no file beside the database
+    still = "" if path.with_name("edgetape.db-wal").exists() else "&immutable=1"
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro{still}", uri=True)) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.text_factory = lambda data: data.decode(errors="surrogateescape")
+            connection.execute("BEGIN")
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            if missing := set(TABLES) - tables:
+                raise CouldNotRunError(f"no table {', '.join(sorted(missing))}")
+            yield Rows(connection)
+    except sqlite3.Error as error:
+        raise CouldNotRunError(str(error)) from error

@@ -1,0 +1,31 @@
+"""Section 7: verifies a store, or one run of it (rule 10)."""
+
+from pathlib import Path
+
+from tests.support.verifier.bodies import check_bodies
+from tests.support.verifier.log import check_log
+from tests.support.verifier.notes import Key
+from tests.support.verifier.outcome import Outcome
+from tests.support.verifier.rows import CouldNotRunError, opened
+from tests.support.verifier.runs import check_run
+
+
+def verify(folder: Path, run: str | None = None, pin: str | None = None) -> Outcome:
+    """Verify the log and every run, or the log and one run; go on after every fault."""
+    outcome = Outcome()
+    pinned = None
+    if pin is not None and (pinned := Key.read(pin)) is None:
+        return Outcome(status=2, trouble="the pinned key is no vkey")
+    try:
+        with opened(folder) as rows:
+            log = check_log(rows, pinned, outcome)
+            for one in [run] if run is not None else sorted({*rows.runs(), *log.runs()}):
+                found = check_run(one, rows, log, outcome)
+                if found.rows or not log.of_run(one):
+                    check_bodies(found, rows, outcome)
+            # of one run that the log knows, V210 says it already
+            if not outcome.counts.get("events") and (run is None or not log.of_run(run)):
+                outcome.report("V001", run)
+    except CouldNotRunError as error:
+        outcome.status, outcome.trouble = 3, str(error)
+    return outcome

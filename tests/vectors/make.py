@@ -1,0 +1,140 @@
+"""Writes the vectors of the format beside itself, for other implementations too: `python -m tests.vectors.make`."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from store.core import canonical, checkpoint, chunks, digest, draft, event, leaf, merkle, shape
+from store.core.checkpoint import Checkpoint
+from store.core.chunks import Chunk
+from tests.vectors import refused, samples
+
+FOLDER = Path(__file__).parent
+
+type Vectors = list[dict[str, object]]
+
+
+def made() -> Mapping[str, str]:
+    """The text of every file of vectors, by its name."""
+    vectors: dict[str, Vectors] = {
+        "canonical.json": _canonical(),
+        "hashes.json": _hashes(),
+        "events.json": _events(),
+        "leaves.json": _leaves(),
+        "trees.json": _trees(),
+        "chunks.json": _chunks(),
+        "checkpoints.json": _checkpoints(),
+    }
+    return {name: json.dumps(cases, indent=1, ensure_ascii=False) + "\n" for name, cases in vectors.items()}
+
+
+def _canonical() -> Vectors:
+    accepted: Vectors = [
+        {"record": record, "canonical": canonical.encode(record).decode()} for record in samples.RECORDS
+    ]
+    short = {why: raw for why, raw in refused.SPELLINGS.items() if len(raw) < 1000}
+    return accepted + [{"refused": why, "bytes": raw.hex()} for why, raw in short.items()]
+
+
+def _hashes() -> Vectors:
+    raw = b'{"a":1}'
+    salt, body = samples.salts()(), b"hello"
+    return [
+        {"label": "edgetape/event/v1", "event": raw.decode(), "hash": digest.event_hash(raw).hex()},
+        {
+            "label": "edgetape/genesis/v1",
+            "origin": samples.ORIGIN,
+            "run": samples.RUN,
+            "hash": digest.genesis_prev(samples.ORIGIN, samples.RUN).hex(),
+        },
+        {
+            "label": "edgetape/body/v1",
+            "salt": salt.hex(),
+            "body": body.decode(),
+            "sha256": digest.body_digest(body).hex(),
+            "length": len(body),
+            "hash": digest.commitment(salt, digest.body_digest(body), len(body)).hex(),
+        },
+    ]
+
+
+def _events() -> Vectors:
+    vectors: Vectors = []
+    prev = digest.genesis_prev(samples.ORIGIN, samples.RUN)
+    for seq, (name, facts, contents) in enumerate(samples.events()):
+        members, openings = draft.seal(draft.Draft(facts, contents), samples.salts(seq))
+        place = event.Place(samples.RUN, seq, prev.hex(), samples.TIME, seq * 1000)
+        raw = event.encode(place, members)
+        prev = digest.event_hash(raw)
+        vectors.append(
+            {
+                "name": name,
+                "type": shape.type_name(facts),
+                "canonical": raw.decode(),
+                "hash": prev.hex(),
+                "openings": [
+                    {
+                        "pointer": opening.pointer,
+                        "salt": opening.salt.hex(),
+                        "sha256": opening.sha256.hex(),
+                        "content": opening.content.hex(),
+                    }
+                    for opening in openings
+                ],
+            }
+        )
+    return vectors
+
+
+def _leaves() -> Vectors:
+    vectors: Vectors = []
+    for facts in samples.leaves():
+        raw = leaf.encode(samples.TIME, facts)
+        vectors.append(
+            {"type": shape.type_name(facts), "canonical": raw.decode(), "leaf_hash": merkle.leaf_hash(raw).hex()}
+        )
+    return vectors
+
+
+def _trees() -> Vectors:
+    # The leaves of the certificate-transparency project's own tests (RFC 6962).
+    leaves = [bytes.fromhex(each) for each in samples.TREE_LEAVES]
+    return [
+        {"leaves": samples.TREE_LEAVES[:size], "root": merkle.Tree(leaves[:size]).root.hex()}
+        for size in range(len(leaves) + 1)
+    ]
+
+
+def _chunks() -> Vectors:
+    return [
+        {
+            "chunks": [[length, wait_us] for length, wait_us in pieces],
+            "table": (table := chunks.encode(Chunk(*piece) for piece in pieces)).hex(),
+            "read": [[chunk.length, chunk.wait_us] for chunk in chunks.decode(table)],
+        }
+        for pieces in samples.CHUNKS
+    ]
+
+
+def _checkpoints() -> Vectors:
+    # The private key is the bytes 0 to 31.
+    private = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    key = checkpoint.verifier_key(samples.ORIGIN, private)
+    vectors: Vectors = []
+    for size in samples.CHECKPOINT_SIZES:
+        root = merkle.Tree(b"%d" % number for number in range(min(size, 9))).root
+        note = checkpoint.sign(Checkpoint(samples.ORIGIN, size, root), key, private)
+        vectors.append({"vkey": str(key), "size": size, "root": root.hex(), "note": note.decode()})
+    return vectors
+
+
+def main() -> None:
+    """Writes every file."""
+    for name, text in made().items():
+        (FOLDER / name).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
