@@ -162,6 +162,9 @@ class WsMessage(Facts, frozen=True, tag="ws.message"):
     direction: Literal["to_server", "to_client"]
     opcode: Literal["text", "binary"]
     body: Body
+    wire_bytes: int | None = None
+    exact: bool = True
+    redactions: list[list[str | int]] | None = None
 
 
 class WsClose(Facts, frozen=True, tag="ws.close"):

@@ -3,14 +3,14 @@
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from store.core import chunks
 from store.core.chunks import Chunk
 from store.core.draft import Draft, Sheet
 from store.core.model import Agent, HttpRequest, HttpResponse, Mode, Note, Policies, RunOpen
-from store.core.redact import Redactor
+from store.core.redact import stored
 from store.ticket import Ticket
 from store.writer import Writer
 
@@ -21,7 +21,7 @@ JSON: Fields = ((b"content-type", b"application/json"),)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request and its answer, as they cross the wire. `answer` None leaves the request without its outcome."""
+    """One request and its answer, as they are to be stored. `answer` None leaves the request without its outcome."""
 
     path: bytes = b"/v1/chat/completions"
     body: bytes = b""
@@ -42,26 +42,25 @@ class Tape:
     folder: Path
     keys: Path
     writer: Writer
-    redactor: Redactor = field(default_factory=Redactor)
 
     def open(self, name: str = "", mode: Mode = "record", argv: Sequence[bytes] = ()) -> str:
         """Begins a run; its id."""
         sheet = Sheet()
-        agent = Agent(argv=sheet.apart(self.redactor.body(b"\0".join(argv))) if argv else None)
+        agent = Agent(argv=sheet.apart(stored(b"\0".join(argv))) if argv else None)
         run, _ = self.writer.open_run(sheet.draft(opening(name, mode, agent)))
         return run
 
     def request(self, run: str, call: Call, *, streaming: bool = False) -> Ticket:
         """The request of `call`."""
-        return self.writer.append(run, request(call, self.redactor, streaming=streaming))
+        return self.writer.append(run, request(call, streaming=streaming))
 
     def answer(self, run: str, call: Call, asked: Ticket) -> Ticket:
         """The answer of `call`."""
-        return self.writer.append(run, response(call, self.redactor), after=asked)
+        return self.writer.append(run, response(call), after=asked)
 
     def note(self, run: str, content: bytes) -> Ticket:
         """A note of the agent."""
-        return self.writer.append(run, note(content, self.redactor))
+        return self.writer.append(run, note(content))
 
     def run(self, calls: Sequence[Call], name: str = "", *, mode: Mode = "record", close: bool = True) -> str:
         """A whole run of these exchanges, one after the other; its id."""
@@ -103,49 +102,46 @@ def opening(name: str = "", mode: Mode = "record", agent: Agent | None = None) -
     )
 
 
-def request(call: Call, redactor: Redactor, *, streaming: bool = False) -> Draft:
+def request(call: Call, *, streaming: bool = False) -> Draft:
     """`http.request`."""
     sheet = Sheet()
     return sheet.draft(
         HttpRequest(
-            method=sheet.text(redactor.plain(call.method)),
+            method=sheet.text(stored(call.method)),
             scheme="https",
-            host=sheet.text(redactor.plain(call.host)),
+            host=sheet.text(stored(call.host)),
             port=443,
-            path=sheet.text(redactor.plain(call.path)),
+            path=sheet.text(stored(call.path)),
             http_version="HTTP/1.1",
-            headers=sheet.pairs([(redactor.plain(name), redactor.header(name, value)) for name, value in call.headers]),
-            query=sheet.apart(redactor.query(call.query)) if call.query else None,
-            body=sheet.apart(redactor.body(call.body)) if call.body and not streaming else None,
+            headers=sheet.pairs([(stored(name), stored(value)) for name, value in call.headers]),
+            query=sheet.apart(stored(call.query)) if call.query else None,
+            body=sheet.apart(stored(call.body)) if call.body and not streaming else None,
             streaming=streaming,
         )
     )
 
 
-def response(call: Call, redactor: Redactor) -> Draft:
+def response(call: Call) -> Draft:
     """`http.response`; its request is named by the writer."""
     sheet = Sheet()
-    headers = [
-        (redactor.plain(name), redactor.header(name, value, response=True)) for name, value in call.answer_headers
-    ]
     return sheet.draft(
         HttpResponse(
             req=-1,
             status=call.status,
             http_version="HTTP/1.1",
-            headers=sheet.pairs(headers),
+            headers=sheet.pairs([(stored(name), stored(value)) for name, value in call.answer_headers]),
             ended="complete",
             framing="chunked" if call.pieces else "length",
-            body=sheet.apart(redactor.body(call.answer)) if call.answer else None,
-            chunks=sheet.apart(redactor.body(chunks.encode(call.pieces))) if call.pieces else None,
+            body=sheet.apart(stored(call.answer)) if call.answer else None,
+            chunks=sheet.apart(stored(chunks.encode(call.pieces))) if call.pieces else None,
         )
     )
 
 
-def note(content: bytes, redactor: Redactor) -> Draft:
+def note(content: bytes) -> Draft:
     """A note of the kind `state`."""
     sheet = Sheet()
-    return sheet.draft(Note(kind="state", body=sheet.apart(redactor.body(content))))
+    return sheet.draft(Note(kind="state", body=sheet.apart(stored(content))))
 
 
 def _seeded(source: random.Random, number: int) -> Call:

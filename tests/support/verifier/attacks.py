@@ -15,12 +15,11 @@ RUN = "01a22a2e-b6be-7656-8816-ef10f9415b00"
 NOW = "2026-11-30T02:00:34.378889Z"
 VALUES: list[object] = [
     0, 1, -1, 2, 5, 10**6, 2**53, True, False, None, 1.5, "", "x", "x" * 1025, "agent", "😀", HASH, "A" * 64, RUN,
-    RUN.upper(), NOW, "2026-13-40T99:99:99.999999Z", NOW.lower(), [], {}, [[]], ["a"], [1], [["a"]], [["a", "b"]],
-    [["a", 1]], [["a", True]], [["a", "b", "c"]], ["ab"], [[{"b64": "_w"}, {"body": HASH}]],
-    {"body": HASH}, {"body": "x"},
-    {"body": HASH, "x": 1}, {"b64": "_w"}, {"b64": "_x"}, {"b64": "_"}, {"b64": "/w"}, {"b64": "aGk"}, {"b64": "_w=="},
-    {"b64": 1}, {"root": HASH, "size": 2}, {"root": HASH, "size": -1}, {"root": HASH, "size": 10**6}, {"name": "x"},
-    {"classification": "a", "redaction": "b"}, {"event_hash": HASH, "run": "x", "seq": -1},
+    RUN.upper(), NOW, NOW.lower(), "2026-13-40T99:99:99.999999Z", [], {}, [[]], ["a"], [1], [["a"]], [["a", "b"]],
+    [["a", 1]], [["a", True]], [["a", "b", "c"]], ["ab"], [[{"b64": "_w"}, {"body": HASH}]], {"body": HASH},
+    {"body": "x"}, {"body": HASH, "x": 1}, {"b64": "_w"}, {"b64": "_x"}, {"b64": "_"}, {"b64": "/w"}, {"b64": "aGk"},
+    {"b64": "_w=="}, {"b64": 1}, {"root": HASH, "size": 2}, {"root": HASH, "size": -1}, {"root": HASH, "size": 10**6},
+    {"name": "x"}, {"classification": "a", "redaction": "b"}, {"event_hash": HASH, "run": "x", "seq": -1},
 ]  # fmt: skip
 BYTES: list[Callable[[bytes], bytes]] = [
     lambda data: data + b" ",

@@ -28,11 +28,12 @@ def _fault(payload: Payload, opening: Opening) -> str | None:
     if frame.declared != opening.length:
         return "V604"
     end = frame.end()
-    if end is not None and end < len(packed):
-        return "V605"
-    if end is None or frame.content_digest() != opening.digest or sha256(packed).digest()[:16] != check:
+    digest = frame.content_digest()
+    if end is None or digest is None:
         return "V604"
-    return None
+    if end < len(packed):
+        return "V605"
+    return None if digest == opening.digest and sha256(packed).digest()[:16] == check else "V604"
 
 
 def _body_fault(opening: Opening | None, payload: Payload | None, committed: str) -> str | None:

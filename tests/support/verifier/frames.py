@@ -52,7 +52,7 @@ class Frame:
         digest, length = sha256(), 0
         unpacker = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
         try:
-            with unpacker.stream_reader(io.BytesIO(self.data)) as reader:
+            with unpacker.stream_reader(io.BytesIO(self.data[: self.end()])) as reader:
                 while piece := reader.read(PIECE):
                     digest.update(piece)
                     length += len(piece)

@@ -35,7 +35,7 @@ def _is_body(value: Json) -> bool:
 
 def _is_bytes(value: Json) -> bool:
     """Say whether a value is `{"b64": ...}` with base64url as an encoder writes it, without padding."""
-    if not isinstance(value, dict) or value.keys() != {"b64"} or not isinstance(text := value["b64"], str):
+    if not isinstance(value, dict) or value.keys() != {"b64"} or not isinstance(text := value["b64"], str) or not text:
         return False
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

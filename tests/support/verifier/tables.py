@@ -34,7 +34,8 @@ EVENTS: dict[str, str] = {
         "`req` int; `kind` dns|connect|tls|timeout|reset|client_gone|refused|recorder_stopped; "
         "`detail`? body; `total_us`? int"
     ),
-    "ws.message": "`req` int; `direction` to_server|to_client; `opcode` text|binary; `body` body",
+    "ws.message": "`req` int; `direction` to_server|to_client; `opcode` text|binary; `body` body; "
+    "`wire_bytes`? int; `exact`? bool =true; `redactions`? tallies",
     "ws.close": "`req` int; `code` int; `by` client|server|unknown; `reason`? body",
     "rpc.message": "`server` text; `direction` to_server|to_client; `body` body; `method`? text; `id`? text",
     "tunnel.open": "`host` text; `port` int; `reason` excluded|pinned|local|cleartext_h2|not_http|upgrade",
