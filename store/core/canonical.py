@@ -9,6 +9,7 @@ Rules kept here:
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from store.core.errors import Malformed
 
@@ -20,6 +21,8 @@ DEPTH_MAX = 16
 RECORD_BYTES_MAX = 65_535
 
 _NAME = re.compile(r"[a-z0-9_]+")
+# With names limited to ASCII and no floats this spells what RFC 8785 asks for; a property test holds it to that.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False)
 
 
 class TooLarge(Malformed):
@@ -61,38 +64,39 @@ def parse(raw: bytes) -> dict[str, Json]:
 
 
 def _spell(record: Record) -> bytes:
-    # With names limited to ASCII and no floats this is what RFC 8785 asks for; a property test holds it to that.
-    text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    raw = text.encode("utf-8")
+    try:
+        raw = _ENCODER.encode(record).encode("utf-8")
+    except UnicodeEncodeError:
+        raise Malformed("a lone surrogate is not valid Unicode") from None
     if len(raw) > RECORD_BYTES_MAX:
         raise TooLarge(f"a record of {len(raw)} bytes is above the limit of {RECORD_BYTES_MAX}")
     return raw
 
 
 def _check(value: Json, depth: int) -> None:
+    # Called for every value of every record that is read, so strings, by far the most, are not called for.
     if depth > DEPTH_MAX:
         raise Malformed(f"deeper than {DEPTH_MAX} levels")
-    match value:
-        case None | bool():
-            return
-        case str():
-            try:
-                value.encode("utf-8")
-            except UnicodeEncodeError:
-                raise Malformed("a lone surrogate is not valid Unicode") from None
-        case int():
-            if abs(value) > INTEGER_MAX:
-                raise Malformed("an integer is beyond 2^53-1")
-        case dict():
-            for name, member in value.items():
-                if not _NAME.fullmatch(name):
-                    raise Malformed(f"member name {name!r} is not of a-z, 0-9 and _")
+    if isinstance(value, dict):
+        for name, member in value.items():
+            if not _is_name(name):
+                raise Malformed(f"member name {name!r} is not of a-z, 0-9 and _")
+            if type(member) is not str or depth == DEPTH_MAX:
                 _check(member, depth + 1)
-        case list() | tuple():
-            for item in value:
+    elif isinstance(value, list | tuple):
+        for item in value:
+            if type(item) is not str or depth == DEPTH_MAX:
                 _check(item, depth + 1)
-        case _:
-            raise Malformed(f"a {type(value).__name__} has no canonical spelling")
+    elif isinstance(value, int):
+        if abs(value) > INTEGER_MAX:
+            raise Malformed("an integer is beyond 2^53-1")
+    elif not isinstance(value, str | None):
+        raise Malformed(f"a {type(value).__name__} has no canonical spelling")
+
+
+@lru_cache(1024)
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
 
 
 def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

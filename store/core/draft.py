@@ -104,16 +104,24 @@ def seal(draft: Draft, salt: Salt) -> tuple[dict[str, canonical.Json], list[Open
     return cast("dict[str, canonical.Json]", members), openings
 
 
-def commitments(value: canonical.Json, pointer: str = "") -> dict[str, str]:
+def commitments(record: canonical.Json) -> dict[str, str]:
     """Every commitment (64 hex) that a record names, by the JSON Pointer of the place where it stands."""
     found: dict[str, str] = {}
-    match value:
-        case {"body": str() as named, **rest} if not rest:
-            found[pointer] = named
-        case Mapping():
-            for name, member in value.items():
-                found |= commitments(member, f"{pointer}/{name}")
-        case list():
-            for index, item in enumerate(value):
-                found |= commitments(item, f"{pointer}/{index}")
+    _gather(record, "", found)
     return found
+
+
+def _gather(value: canonical.Json, pointer: str, found: dict[str, str]) -> None:
+    # Called for every value of every record that is verified, so strings, by far the most, are not called for.
+    if isinstance(value, dict):
+        named = value.get("body")
+        if isinstance(named, str) and len(value) == 1:
+            found[pointer] = named
+            return
+        for name, member in value.items():
+            if type(member) is not str:
+                _gather(member, f"{pointer}/{name}", found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if type(item) is not str:
+                _gather(item, f"{pointer}/{index}", found)
