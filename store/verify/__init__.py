@@ -75,7 +75,7 @@ def verify_records(
     if not events and (run is None or run not in log.runs):
         tally.find("V001", "there is no event in it", run)
     return Verdict(
-        subject=f"run {run}" if run is not None else f"store {log.origin}: {len(runs)} runs",
+        subject=f"run {run}" if run is not None else f"store {log.origin or 'unknown'}: {len(runs)} runs",
         findings=tuple(tally.findings),
         newer=tuple(tally.newer),
         flags=_flags(tally, pin),

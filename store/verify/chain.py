@@ -141,12 +141,15 @@ def _check_place(found: Walk, row: EventRow, happened: Event, log: Ledger) -> No
     if (place.run, place.seq) != (row.run, row.seq):
         found.find("V202", f"the record says that it is event {place.seq} of run {place.run}", row.seq)
     if row.seq == 0:
-        genesis = digest.genesis_prev(log.origin, row.run).hex()
-        foreign = isinstance(happened.facts, RunOpen) and happened.facts.origin != log.origin
-        if log.origin and (place.prev != genesis or foreign):
+        if log.origin is not None and not _begins_in(log.origin, row.run, happened):
             found.find("V212", "it does not begin in this store", 0)
     elif row.seq - 1 in found.hashes and bytes.fromhex(place.prev) not in found.hashes[row.seq - 1]:
         found.find("V203", "the event before it has another hash", row.seq)
+
+
+def _begins_in(origin: str, run: str, first: Event) -> bool:
+    stated = first.facts.origin if isinstance(first.facts, RunOpen) else None
+    return stated == origin and first.place.prev == digest.genesis_prev(origin, run).hex()
 
 
 def _note(found: Walk, seq: int, happened: Event) -> None:

@@ -42,8 +42,8 @@ def _check_point(found: Walk, log: Ledger) -> None:
 
 
 def _check_opened(found: Walk, opened: leaf.RunOpened, log: Ledger) -> None:
-    genesis = digest.genesis_prev(log.origin, found.run).hex()
-    if (log.origin and opened.genesis != genesis) or not found.is_head(opened.head, 0):
+    foreign = log.origin is not None and opened.genesis != digest.genesis_prev(log.origin, found.run).hex()
+    if foreign or not found.is_head(opened.head, 0):
         found.find("V212", "the log committed to another beginning", 0)
 
 

@@ -42,12 +42,13 @@ class Commitment:
 class Ledger:
     """What the log says once it is checked.
 
-    `length` counts positions; `tree` holds the leaves before the first one that is missing; `checkpoint` is the size
-    and time of the newest sound one; `newer` says that there are leaves which this program cannot read.
+    `key` and `origin` are None where leaf 0 cannot be read; `length` counts positions; `tree` holds the leaves before
+    the first one that is missing; `checkpoint` is the size and time of the newest sound one; `newer` says that there
+    are leaves which this program cannot read.
     """
 
     key: VerifierKey | None = None
-    origin: str = ""
+    origin: str | None = None
     length: int = 0
     checkpoint: tuple[int, str] | None = None
     runs: dict[str, Commitment] = field(default_factory=dict)
@@ -80,7 +81,7 @@ def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
         if log.length in wanted:
             log.times[log.length] = written
     _check_nodes(log, records.nodes(), tally)
-    if pin is not None and log.origin and pin != log.key:
+    if pin is not None and log.origin is not None and pin != log.key:
         tally.find("V431", f"the store names {log.key.label if log.key else 'none'}, the pinned key is {pin.label}")
     for size, note in notes:
         _check_note(log, size, note, pin, tally)
@@ -156,7 +157,7 @@ def _check_note(log: Ledger, size: int, note: bytes, pin: VerifierKey | None, ta
         return
     sound = _check_signature(log, size, signed, pin, tally)
     stated = signed.checkpoint
-    if log.origin and stated.origin != log.origin:
+    if log.origin is not None and stated.origin != log.origin:
         tally.find("V404", f"checkpoint {size} is of the log {stated.origin}")
         sound = False
     if stated.size > log.length:
@@ -170,7 +171,7 @@ def _check_note(log: Ledger, size: int, note: bytes, pin: VerifierKey | None, ta
 
 
 def _check_signature(log: Ledger, size: int, signed: SignedCheckpoint, pin: VerifierKey | None, tally: Tally) -> bool:
-    if pin is None and not log.origin:
+    if pin is None and log.origin is None:
         return False  # leaf 0 cannot be read: who signs is not known
     trusted = pin or log.key
     if trusted is not None and signed.signed_by(trusted):
