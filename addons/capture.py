@@ -23,6 +23,7 @@ from addons.run_tag import TAG
 from addons.tee import Tee
 from addons.tunnel import PASSED
 from store.core.model import Ended, ErrorKind
+from store.core.redaction.stream import Stream
 from store.writer import Part
 
 SWEEP_AFTER_S = 1.0
@@ -158,7 +159,7 @@ class Capture:
 
     async def _record_upload(self, live: Live, how: Ended) -> None:
         live.upload_ended = True
-        await self.keeping.keep(live.run, redaction.upload_draft(live, how), live.request)
+        await self.keeping.keep(live.run, await redaction.upload_draft(live, how), live.request)
 
     async def _end_badly(self, live: Live, message: str) -> None:
         live.ending = True
@@ -214,14 +215,18 @@ class Capture:
         return bodiless and "transfer-encoding" not in message.headers
 
     def _tee(self, live: Live, part: Part, response: Response | None = None) -> Tee:
-        head_given = response is None
+        stream: Stream | None = None
 
         def give_on(piece: bytes) -> None:
-            nonlocal head_given
-            if response is not None and not head_given:
-                self.keeping.piece(live, "head", redaction.answer_head(live, response))
-                head_given = True
-            self.keeping.piece(live, part, live.run.redactor.body(piece))
+            nonlocal stream
+            if stream is None:
+                stream = redaction.pieces(live, response)
+                if response is not None:
+                    head = redaction.answer_head(live, response, decoded=stream.is_decoded)
+                    self.keeping.piece(live, "head", head)
+            redacted = stream.feed(piece)
+            if redacted.content:
+                self.keeping.piece(live, part, redacted)
 
         said = response.headers.get("content-length", "") if response is not None else ""
         length = int(said) if said.isdecimal() else None

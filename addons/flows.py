@@ -45,6 +45,7 @@ class Live:
     upload_ended: bool = False
     answer: Tee | None = None
     labels: RequestLabels | None = None
+    endpoint: str = ""
     ending: bool = False
     answered: bool = False
     stopped: bool = False

@@ -74,14 +74,19 @@ class Keeping:
     def failed(self, error: BaseException) -> None:
         """Counts a failure of ours."""
         self.counts.failures += 1
-        self.counts.last_failure = str(error) or type(error).__name__
+        self.counts.last_failure = self.runs.told(str(error) or type(error).__name__)
 
     def give_up(self, flow: HTTPFlow, hook: str, why: str) -> None:
         """Ends an exchange that cannot be recorded, in the way that the stage which `hook` names still allows."""
         self.flows.end(flow)
         if _may_answer(flow, hook):
             flow.request.stream = False
-            answer(flow, 503, "Service Unavailable", f"edgetape cannot record this exchange, so it was stopped: {why}")
+            answer(
+                flow,
+                503,
+                "Service Unavailable",
+                f"edgetape cannot record this exchange, so it was stopped: {self.runs.told(why)}",
+            )
         else:
             if flow.killable:
                 flow.kill()  # type: ignore[no-untyped-call]

@@ -19,6 +19,7 @@ from store import trust
 from store.core.draft import Draft
 from store.core.errors import EdgetapeError, UnknownRun
 from store.core.model import CloseReason, RunOpen
+from store.core.redact import Redactor
 from store.writer import Writer
 
 __all__ = ["Counts", "EngineFailed", "NoAuthority", "Recorder", "RecorderOptions"]
@@ -96,15 +97,15 @@ class Recorder:
         finally:
             self._clean_up()
 
-    def open_run(self, draft: Draft, secrets: tuple[str, ...] = ()) -> str:
+    def open_run(self, draft: Draft, redactor: Redactor | None = None) -> str:
         """Opens a run for all traffic that names no other; `draft.facts` is a RunOpen.
 
-        `secrets` are values that the agent holds, taken out wherever they appear. Returns the run's id; the run is
-        found by it, and by its name, and is closed by `close_run` or `stop`.
+        `redactor` is the one that made the draft, and knows what it took out. Returns the run's id; the run is found
+        by it, and by its name, and is closed by `close_run` or `stop`.
         """
         facts = draft.facts
         name = facts.name if isinstance(facts, RunOpen) and isinstance(facts.name, str) else ""
-        return self._runs.adopt(draft, name, (*self._options.secrets, *secrets)).id
+        return self._runs.adopt(draft, name, redactor or Redactor(self._options.secrets)).id
 
     async def close_run(self, run: str, reason: CloseReason, exit_code: int | None = None) -> None:
         """Ends an open run (id or name) when what goes on in it has ended, or after some seconds.

@@ -6,15 +6,16 @@ The one place where the wire's bytes become something that the store takes.
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 from mitmproxy.connection import Server
 from mitmproxy.http import Headers, HTTPFlow, Response
 
+from addons.body import body_members, changes
 from addons.flows import Counts, Live, Pairs
 from addons.labelling import ask_request, ask_response, request_members, response_members
-from addons.tee import Tee
+from addons.pacing import paced
+from store.core.coding import as_stored
 from store.core.draft import Draft, Sheet
 from store.core.model import (
     Ended,
@@ -27,7 +28,8 @@ from store.core.model import (
     WsClose,
     WsMessage,
 )
-from store.core.redact import Redacted, Redactor, stored
+from store.core.redact import Content, Redacted, Redactor, stored
+from store.core.redaction.stream import Stream
 from store.core.text import Headers as Spelled
 from store.core.text import text
 from store.labels import wire
@@ -49,7 +51,7 @@ class _Request:
     def wire(self, live: Live, fields: Iterable[tuple[bytes, Redacted]]) -> wire.Request:
         """The same as `store.labels` reads it."""
         path = self.path.content + (b"?" + self.query.content if self.query is not None else b"")
-        headers = [(name, value.content) for name, value in fields]
+        headers = as_stored([(name, value.content) for name, value in fields], exact=self.body.exact)
         method = live.flow.request.data.method
         return wire.Request(
             method, live.scheme.encode(), self.host.content, live.port, path, headers, self.body.content
@@ -60,10 +62,15 @@ async def request_draft(live: Live, counts: Counts, body: bytes, *, streaming: b
     """`http.request`: the request as the agent sent it, without the headers that were for us."""
     redactor, sheet, sent = live.run.redactor, Sheet(), live.flow.request.data
     path, mark, query = sent.path.partition(b"?")
-    shown = _Request(
-        redactor.plain(live.host), redactor.plain(path), redactor.query(query) if mark else None, redactor.body(body)
-    )
+    live.endpoint = redactor.endpoint(sent.method.decode("latin-1"), live.host, path, live.fields)
+    # The headers first: what proves who asks may be quoted in what is asked.
     fields = list(_redacted(redactor, live.fields, response=False))
+    shown = _Request(
+        redactor.plain(live.host),
+        redactor.path(path),
+        redactor.query(query) if mark else None,
+        await paced(redactor.body_steps(body, Content.of(live.fields, live.endpoint))),
+    )
     live.labels = await ask_request(counts, shown.wire(live, fields))
     return sheet.draft(
         HttpRequest(
@@ -76,22 +83,23 @@ async def request_draft(live: Live, counts: Counts, body: bytes, *, streaming: b
             http_version=sheet.text(stored(sent.http_version)),
             headers=_spelled(sheet, fields),
             streaming=streaming,
-            **_body(sheet, shown.body, live.fields),
+            **await body_members(sheet, shown.body, live.fields),
             **request_members(sheet, live.labels),
         )
     )
 
 
-def upload_draft(live: Live, ended: Ended) -> Draft:
+async def upload_draft(live: Live, ended: Ended) -> Draft:
     """`http.request.end`: the whole of an upload that was not held."""
     redactor, sheet, upload = live.run.redactor, Sheet(), live.upload
     content = upload.content if upload is not None else live.flow.request.raw_content or b""
+    body = await paced(redactor.body_steps(content, Content.of(live.fields, live.endpoint)))
     return sheet.draft(
         HttpRequestEnd(
             req=LATER,
             ended=ended,
             trailers=_trailers(sheet, redactor, live.flow.request.trailers),
-            **_body(sheet, redactor.body(content), live.fields, upload),
+            **await body_members(sheet, body, live.fields, upload),
         )
     )
 
@@ -100,9 +108,11 @@ async def response_draft(live: Live, counts: Counts, response: Response, ended: 
     """`http.response`: the answer, as far as it came."""
     redactor, sheet = live.run.redactor, Sheet()
     streamed = live.answer if live.answer is not None and live.answer.seen_bytes else None
-    body = redactor.body(streamed.content if streamed is not None else response.raw_content or b"")
+    content = streamed.content if streamed is not None else response.raw_content or b""
+    about = Content.of(response.headers.fields, live.endpoint)
     fields = list(_redacted(redactor, response.headers.fields, response=True))
-    plain = [(name, value.content) for name, value in fields]
+    body = await paced(redactor.body_steps(content, about))
+    plain = list(as_stored([(name, value.content) for name, value in fields], exact=body.exact))
     labels = await ask_response(counts, live.labels, response.status_code, plain, body.content)
     return sheet.draft(
         HttpResponse(
@@ -118,7 +128,7 @@ async def response_draft(live: Live, counts: Counts, response: Response, ended: 
             tls=_tls(live.flow.server_conn),
             first_byte_us=max(0, live.first_byte_ns - live.handed_ns) // 1000,
             total_us=(time.monotonic_ns() - live.handed_ns) // 1000,
-            **_body(sheet, body, response.headers.fields, streamed),
+            **await body_members(sheet, body, response.headers.fields, streamed),
             **response_members(sheet, labels),
         )
     )
@@ -138,15 +148,18 @@ def error_draft(live: Live, kind: ErrorKind, detail: str) -> Draft:
     )
 
 
-def message_draft(live: Live, content: bytes, *, from_agent: bool, is_text: bool) -> Draft:
+async def message_draft(live: Live, content: bytes, *, from_agent: bool, is_text: bool) -> Draft:
     """`ws.message`."""
     sheet = Sheet()
+    media_type = "text/plain" if is_text else "application/octet-stream"
+    body = await paced(live.run.redactor.body_steps(content, Content(media_type.encode())))
     return sheet.draft(
         WsMessage(
             req=LATER,
             direction="to_server" if from_agent else "to_client",
             opcode="text" if is_text else "binary",
-            body=sheet.apart(live.run.redactor.body(content), "text/plain" if is_text else "application/octet-stream"),
+            body=sheet.apart(body, media_type),
+            **changes(body),
         )
     )
 
@@ -164,8 +177,10 @@ def goodbye_draft(live: Live, code: int, reason: str, by_client: bool | None) ->
     )
 
 
-def answer_head(live: Live, response: Response) -> Redacted:
-    """The head of an answer that is still coming, as the writer keeps it against a crash."""
+def answer_head(live: Live, response: Response, *, decoded: bool) -> Redacted:
+    """The head of an answer that is still coming, as the writer keeps it against a crash; `decoded` says that content
+    codings are undone in what comes after it.
+    """
     redactor = live.run.redactor
     fields = _redacted(redactor, response.headers.fields, response=True)
     return stored(
@@ -176,9 +191,16 @@ def answer_head(live: Live, response: Response) -> Redacted:
                 framing=framing(live.flow, response),
                 headers=[[text(name), text(value.content)] for name, value in fields],
                 reason=text(response.data.reason) if response.data.reason else None,
+                exact=not decoded,
             )
         )
     )
+
+
+def pieces(live: Live, response: Response | None) -> Stream:
+    """What makes the pieces of a streamed answer, or without one of an upload, fit to be kept against a crash."""
+    fields = live.fields if response is None else response.headers.fields
+    return live.run.redactor.stream(Content.of(fields, live.endpoint), readable=response is not None)
 
 
 def framing(flow: HTTPFlow, response: Response) -> Framing:
@@ -192,25 +214,6 @@ def framing(flow: HTTPFlow, response: Response) -> Framing:
     return "length" if "content-length" in response.headers else "close"
 
 
-def _body(sheet: Sheet, redacted: Redacted, fields: Pairs, tee: Tee | None = None) -> dict[str, Any]:
-    """The members that tell of a body, for any event that has one."""
-    if not redacted.content:
-        return {}
-    truncated = tee is not None and tee.truncated
-    wire_bytes = tee.seen_bytes if tee is not None else redacted.wire_bytes
-    media_type = _field(fields, b"content-type").partition(";")[0].strip().lower()
-    members: dict[str, Any] = {
-        "body": sheet.apart(redacted, media_type, _field(fields, b"content-encoding").lower()),
-        "truncated": truncated,
-        "exact": redacted.exact,
-        "wire_bytes": wire_bytes if truncated or not redacted.exact else None,
-        "redactions": [list(mark) for mark in redacted.marks] or None,
-    }
-    if tee is not None:
-        members["chunks"] = sheet.apart(stored(tee.chunks))
-    return members
-
-
 def _redacted(redactor: Redactor, fields: Pairs, *, response: bool) -> Iterator[tuple[bytes, Redacted]]:
     for name, value in fields:
         yield name, redactor.header(name, value, response=response)
@@ -222,10 +225,6 @@ def _spelled(sheet: Sheet, fields: Iterable[tuple[bytes, Redacted]]) -> Spelled:
 
 def _trailers(sheet: Sheet, redactor: Redactor, trailers: Headers | None) -> Spelled | None:
     return _spelled(sheet, _redacted(redactor, trailers.fields, response=True)) if trailers else None
-
-
-def _field(fields: Pairs, name: bytes) -> str:
-    return ", ".join(value.decode("latin-1") for field, value in fields if field.lower() == name)
 
 
 def _endpoint(server: Server) -> str | None:

@@ -67,10 +67,14 @@ class Runs:
         self._opening = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
 
-    def adopt(self, draft: Draft, name: str, secrets: tuple[str, ...]) -> OpenRun:
+    def adopt(self, draft: Draft, name: str, redactor: Redactor) -> OpenRun:
         """Opens a run that takes all traffic which names no other, until it is closed by `close`."""
-        self._own = self._open(draft, name, secrets, closes_when_idle=False)
+        self._own = self._open(draft, name, redactor, closes_when_idle=False)
         return self._own
+
+    def told(self, words: str) -> str:
+        """Words of ours, such as an error's, without the secrets that the environment holds or that look like some."""
+        return Redactor(self._options.secrets).plain(words).content.decode("utf-8", "replace")
 
     async def of(self, tag: Tag) -> OpenRun:
         """The open run that a tag means, opened if need be. Raises StoreUnusable when its parent was not recorded."""
@@ -130,7 +134,7 @@ class Runs:
         placed = None if parent is None else await parent.last
         named = None if parent is None or placed is None else Parent(parent.id, placed.seq, placed.hash.hex())
         make = self._options.run_draft or run_draft
-        run = self._open(make(tag.name, named), tag.name, self._options.secrets, closes_when_idle=True)
+        run = self._open(make(tag.name, named), tag.name, Redactor(self._options.secrets), closes_when_idle=True)
         if not tag.name:
             self._own = run
         if parent is not None:
@@ -139,9 +143,9 @@ class Runs:
         await self._opened(run)
         return run
 
-    def _open(self, draft: Draft, name: str, secrets: tuple[str, ...], *, closes_when_idle: bool) -> OpenRun:
+    def _open(self, draft: Draft, name: str, redactor: Redactor, *, closes_when_idle: bool) -> OpenRun:
         id_, ticket = self._writer.open_run(draft)
-        run = OpenRun(id_, (id_, *((name,) if name else ())), Redactor(secrets), ticket, closes_when_idle)
+        run = OpenRun(id_, (id_, *((name,) if name else ())), redactor, ticket, closes_when_idle)
         self._by_name.update(dict.fromkeys(run.names, run))
         return run
 

@@ -10,9 +10,9 @@ Rules kept here:
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from store.core.chunks import Chunk, encode
+from store.core.chunks import Chunk
 
 PIECE_S_MAX = 0.250
 PIECE_BYTES_MAX = 64 * 1024
@@ -63,9 +63,9 @@ class Tee:
         return self._room < 0
 
     @property
-    def chunks(self) -> bytes:
-        """The chunk table (`store.core.chunks`) of what is kept."""
-        return encode(self._chunks)
+    def chunks(self) -> Sequence[Chunk]:
+        """The pieces of what is kept, as they came."""
+        return tuple(self._chunks)
 
     def close(self) -> None:
         """Gives nothing on any more."""

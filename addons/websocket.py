@@ -20,7 +20,9 @@ class WebSocket:
             return
         message = flow.websocket.messages[-1]
         flow.websocket.messages.clear()  # mitmproxy would keep them all
-        draft = redaction.message_draft(live, message.content, from_agent=message.from_client, is_text=message.is_text)
+        draft = await redaction.message_draft(
+            live, message.content, from_agent=message.from_client, is_text=message.is_text
+        )
         await self.keeping.keep(live.run, draft, live.request)
 
     @watched

@@ -1,5 +1,6 @@
 """What a model said in an exchange, put together from its body or from the pieces of a stream."""
 
+from store.core.coding import as_stored
 from store.core.errors import EdgetapeError
 from store.exchange import Exchange
 from store.labels.classify import answer_text, request_labels
@@ -25,7 +26,8 @@ def answer_of(reader: Reader, exchange: Exchange) -> Answer | None:
         )
         if labels.kind not in ("llm", "mcp"):
             return None
-        answer = answer_text(labels, reader.pairs(outcome, response.headers), reader.body(outcome, response.body))
+        headers = as_stored(reader.pairs(outcome, response.headers), exact=response.exact)
+        answer = answer_text(labels, headers, reader.body(outcome, response.body))
     except EdgetapeError:
         return None  # erased or damaged: the page says so where the body stands
     return answer if answer.text or answer.calls or answer.reasoning or answer.error else None

@@ -2,6 +2,7 @@
 
 - values of the environment's own credentials, wherever they stand
 - `--api-key VALUE`, `--api-key=VALUE`, `API_KEY=VALUE`
+- `-u USER:VALUE`, as curl takes it
 - a header, as curl takes it: `Authorization: Bearer VALUE`
 - a key in a URL's query
 """
@@ -16,19 +17,23 @@ NUMBER_DIGITS_MAX = 7
 _ASSIGNMENT = re.compile(r"(-{0,2}[A-Za-z][\w.-]*)=(.+)", re.DOTALL)
 _HEADER = re.compile(r"([A-Za-z][\w-]*)(:\s*)(.+)", re.DOTALL)
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
+_USERS = ("-u", "--user", "--proxy-user", "-U")
 _URL = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^?#\s]{0,4096}\?([^#\s]*)", re.IGNORECASE)
 
 
 def redacted(argv: Sequence[str], redactor: Redactor) -> list[bytes]:
     """The arguments as bytes, each secret replaced by a placeholder."""
     out: list[bytes] = []
-    secret_follows = ""
+    secret_follows = before = ""
     for argument in argv:
-        if secret_follows and not argument.startswith("-") and not _is_number(argument):
+        user, colon, password = argument.partition(":")
+        if before in _USERS and password and not password.startswith("//"):
+            out.append(_raw(user + colon) + _hidden("password", password, redactor))
+        elif secret_follows and not argument.startswith("-") and not _is_number(argument):
             out.append(_hidden(secret_follows, argument, redactor))
         else:
             out.append(_one(argument, redactor))
-        name = argument.lstrip("-")
+        before, name = argument, argument.lstrip("-")
         secret_follows = name if _FLAG.fullmatch(argument) and is_credential_name(name) else ""
     return out
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from proxy.readable import readable, undone
 from proxy.words import shown, size
-from store.core.coding import content_encoding
+from store.core.coding import as_stored, content_encoding
 from store.core.errors import EdgetapeError
 from store.core.event import Event
 from store.core.model import HttpRequestEnd
@@ -78,13 +78,13 @@ def request_body(reader: Reader, exchange: Exchange) -> Body | None:
     if exchange.facts.body is None and exchange.upload is not None:
         facts = exchange.upload.facts
         assert isinstance(facts, HttpRequestEnd)
-        return body_of(reader, exchange.upload, facts.body, headers)
-    return body_of(reader, exchange.request, exchange.facts.body, headers)
+        return body_of(reader, exchange.upload, facts.body, as_stored(headers, exact=facts.exact))
+    return body_of(reader, exchange.request, exchange.facts.body, as_stored(headers, exact=exchange.facts.exact))
 
 
 def response_body(reader: Reader, exchange: Exchange) -> Body | None:
     """The body that came back, as far as it came."""
     if exchange.outcome is None or exchange.response is None:
         return None
-    headers = reader.pairs(exchange.outcome, exchange.response.headers)
+    headers = as_stored(reader.pairs(exchange.outcome, exchange.response.headers), exact=exchange.response.exact)
     return body_of(reader, exchange.outcome, exchange.response.body, headers)

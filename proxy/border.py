@@ -50,17 +50,19 @@ class Wrapper(Verb):
 
 def failed(error: Exception, talk: Talk, failure: int) -> int:
     """Say what went wrong and give the exit code."""
+    from proxy.discretion import discreet
+
     if os.environ.get("EDGETAPE_DEBUG"):
-        talk.always("".join(traceback.format_exception(error)).rstrip())
+        talk.always(discreet("".join(traceback.format_exception(error)).rstrip()))
     if isinstance(error, EdgetapeError):
-        talk.error(str(error), error.hint)
+        talk.error(discreet(str(error)), error.hint)
         return USAGE if isinstance(error, Misuse | UnknownRun) else failure
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         talk.error(f"the system says: {error.strerror}{where}")
         return failure
     sentence = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    talk.error(f"unforeseen: {sentence}", "set EDGETAPE_DEBUG=1 to see where; it is worth a bug report")
+    talk.error(f"unforeseen: {discreet(sentence)}", "set EDGETAPE_DEBUG=1 to see where; it is worth a bug report")
     return failure
 
 

@@ -1,7 +1,6 @@
 """Who a run is of: its first event, written before the agent starts and read when the same command runs again."""
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,11 @@ from store.core.draft import Draft, Sheet
 from store.core.errors import EdgetapeError
 from store.core.model import Agent, Mode, Parent, Policies, RunOpen
 from store.core.redact import Redactor
+from store.core.redaction.marks import MARK
 from store.core.text import Apart, Body, text, text_bytes
 from store.reader import Reader
 
 RUN_VARIABLE = "EDGETAPE_RUN"
-
-_PLACEHOLDER = re.compile(rb"<edgetape:[a-z-]+:\d+>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +43,22 @@ class Recorded:
     @property
     def is_redacted(self) -> bool:
         """Whether a secret was taken out of the command, so that it cannot be run again as it stands."""
-        return any(_PLACEHOLDER.search(argument) for argument in self.argv)
+        return any(MARK.search(argument) for argument in self.argv)
 
 
 def run_open(
-    introduction: Introduction, argv: Sequence[str], folder: Path, environment: Mapping[str, str], rules: str
+    introduction: Introduction,
+    argv: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    rules: str,
+    redactor: Redactor | None = None,
 ) -> Draft:
-    """The draft of event 0; `rules` is the version of the labels' rules. Secrets are taken out of all of it."""
+    """The draft of event 0; `rules` is the version of the labels' rules. Secrets are taken out of all of it, by
+    `redactor`, which then knows them when they turn up in the run.
+    """
     secrets = redact.credentials(environment)
-    redactor = Redactor(known=secrets.values())
+    redactor = redactor or Redactor(known=redact.secrets_of(environment))
     sheet = Sheet()
     agent = Agent(
         argv=_texts(sheet, redactor, redacted(argv, redactor)),

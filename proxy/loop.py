@@ -6,6 +6,7 @@ import os
 import traceback
 from collections.abc import Coroutine
 
+from proxy.discretion import discreet
 from proxy.talk import Talk
 
 
@@ -29,15 +30,15 @@ class _Log(logging.Handler):
         self._talk = talk
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._talk.detail(f"{record.name}: {record.getMessage()}")
+        self._talk.detail(discreet(f"{record.name}: {record.getMessage()}"))
 
 
 def _forgotten(talk: Talk, context: dict[str, object]) -> None:
     """An error in a task that nobody waited for: the work goes on, so it is a warning."""
     error = context.get("exception")
     if not isinstance(error, BaseException):
-        talk.detail(f"asyncio: {context.get('message')}")
+        talk.detail(discreet(f"asyncio: {context.get('message')}"))
         return
     if os.environ.get("EDGETAPE_DEBUG"):
-        talk.always("".join(traceback.format_exception(error)).rstrip())
-    talk.warn(f"unforeseen: {type(error).__name__}: {error}", "set EDGETAPE_DEBUG=1 to see where")
+        talk.always(discreet("".join(traceback.format_exception(error)).rstrip()))
+    talk.warn(discreet(f"unforeseen: {type(error).__name__}: {error}"), "set EDGETAPE_DEBUG=1 to see where")

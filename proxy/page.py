@@ -110,7 +110,7 @@ class _Page:
                 yield ""
                 whither = "to" if facts.direction == "to_server" else "from"
                 yield f"message {whither} the server, {clock(event.place.mono_us)}; event {event.seq}"
-                yield from body.text(exact=True)
+                yield from body.text(exact=facts.exact)
 
     def _headers(self, event: Event, headers: Headers | None) -> Iterator[str]:
         for name, value in self._reader.pairs(event, headers):

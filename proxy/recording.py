@@ -48,18 +48,21 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
     """
     owner = Owner()
     token = secrets.token_urlsafe(16)
+    known = redact.secrets_of(os.environ)
     options = replace(
         plan.options,
         confdir=authority.folder,
         token=token,
         owns_port=owner.owns,
         route=upstream_proxy(os.environ).route,
-        secrets=tuple(redact.credentials(os.environ).values()),
+        secrets=known,
     )
     recorder = Recorder(writer, options)
     await recorder.start()
     try:
-        run = recorder.open_run(run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, RULES))
+        redactor = redact.Redactor(known)
+        opening = run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, RULES, redactor)
+        run = recorder.open_run(opening, redactor)
         await writer.checkpoint()  # a store that takes nothing, or a missing key, must not be found out later
         with tempfile.TemporaryDirectory(prefix="edgetape-") as folder:
             way = Way(recorder.port, run, token)

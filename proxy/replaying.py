@@ -19,6 +19,7 @@ from replay_server.server import ReplayOptions, ReplayServer
 from store.authority import Authority
 from store.core.draft import Draft
 from store.core.model import Parent
+from store.core.redact import Redactor
 from store.labels.classify import RULES
 from store.reader import Reader, RunInfo
 from store.writer import Writer
@@ -48,14 +49,15 @@ async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOp
     Raises AgentNotStarted, and what the server raises when it cannot listen.
     """
     owner = Owner()
+    redactor = Redactor(options.secrets)
 
     def opening(parent: Parent) -> Draft:
         # Without a name: that of the recorded run must go on to mean the recorded run.
         introduction = Introduction(mode="replay", workflow=run.workflow or None, parent=parent)
         folder = revival.folder or Path.cwd()
-        return run_open(introduction, revival.argv, folder, revival.environment, RULES)
+        return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
 
-    told = replace(options, owns_port=owner.owns, opening=opening)
+    told = replace(options, owns_port=owner.owns, opening=opening, redactor=redactor)
     server = ReplayServer(stage.reader, stage.writer, run, stage.authority, told)
     await server.start()
     ended: Ended | None = None

@@ -50,6 +50,7 @@ class Recorded:
     body: bytes = b""
     chunks: Sequence[Chunk] = ()
     trailers: Pairs = ()
+    exact: bool = True  # False where redaction changed the body: then its content codings are undone
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from store.core.model import (
     Verdict,
 )
 from store.core.redact import RULES, Redactor, stored
+from store.core.redaction.marks import tally
 from store.core.text import Headers
 from store.labels.classify import RULES as LABEL_RULES
 from store.ticket import Ticket
@@ -82,6 +83,8 @@ class Ledger:
             media_type = first(served.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
             coding = first(served.headers, b"content-encoding").decode("latin-1").lower()
             members["body"] = sheet.apart(stored(served.body), media_type, coding)
+            if not served.exact:
+                members |= {"exact": False, "redactions": tally(served.body)}
         if served.chunks:
             members["chunks"] = sheet.apart(stored(chunks.encode(served.chunks)))
         facts = HttpResponse(

@@ -75,7 +75,7 @@ class Matcher:
         self.optional = optional
         self._form = form
         self._known: dict[int, Known] = {}
-        self._secrets = Secrets()
+        self.secrets = Secrets()
         self._first_waiting = 0
         self._expected = [endpoint not in optional for endpoint in endpoints]
         self._buckets: dict[Endpoint, _Bucket] = {}
@@ -109,7 +109,7 @@ class Matcher:
             return
         known = self._know(index)
         self.served.add(index)
-        self._secrets.learn(known.marks, live.marks)
+        self.secrets.learn(known.marks, live.marks)
         queue = bucket.waiting.get(known.key)
         if queue and index in queue:
             queue.remove(index)
@@ -129,12 +129,12 @@ class Matcher:
 
     def secrets_fit(self, index: int, live: Form) -> bool:
         """Whether the secrets of `live` stand where the recorded ones stood."""
-        return self._secrets.fits(self._know(index).marks, live.marks)
+        return self.secrets.fits(self._know(index).marks, live.marks)
 
     def _same(self, bucket: _Bucket, live: Form) -> int | None:
         while True:
             for index in bucket.waiting.get(live.key, ()):
-                if self._secrets.fits(self._known[index].marks, live.marks):
+                if self.secrets.fits(self._known[index].marks, live.marks):
                     return index
             if bucket.keyed == len(bucket.indices):
                 return None
@@ -197,6 +197,10 @@ class Secrets:
         return len(recorded) == len(live) and all(
             lives.setdefault(was, now) == now and recordeds.setdefault(now, was) == was for was, now in pairs
         )
+
+    def live(self, recorded: Mark) -> Mark | None:
+        """The secret of the replay that stands for a recorded one, as far as that is known."""
+        return self._lives.get(recorded)
 
     def learn(self, recorded: tuple[Mark, ...], live: tuple[Mark, ...]) -> None:
         """Keeps these pairs, as far as they do not contradict what is known."""

@@ -6,11 +6,12 @@ Both sides pass through here, so a rotated key never misses and a rule means the
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from store.core.coding import as_stored
 from store.core.compare import escaped
 from store.core.errors import EdgetapeError
-from store.core.form import MEANING_HEADERS, Asked, Endpoint, Form, normal
+from store.core.form import MEANING_HEADERS, Asked, Endpoint, Form, normal, unmarked
 from store.core.jsontext import Inner, Node
-from store.core.redact import Redacted, Redactor, stored
+from store.core.redact import Content, Redacted, Redactor, stored
 
 PLACES = {"body": "body", "query": "query", "header": "headers"}
 _ANY = "*"
@@ -87,18 +88,21 @@ class Told:
     @property
     def asked(self) -> Asked:
         """What is compared."""
-        headers = tuple((name.content, value.content) for name, value in self.headers)
-        return Asked(self.endpoint, self.query.content, headers, self.body.content)
+        headers = as_stored([(name.content, value.content) for name, value in self.headers], exact=self.body.exact)
+        _, marks = unmarked(self.path.content)
+        return Asked(self.endpoint, self.query.content, headers, self.body.content, marks)
 
 
 def told(raw: Asked, redactor: Redactor) -> Told:
     """Applies the recorder's redaction to a live request, and drops the headers that were for the proxy."""
-    path = redactor.plain(raw.endpoint.path)
+    place = raw.endpoint
+    purpose = redactor.endpoint(place.method, place.host, place.path, raw.headers)
     headers = tuple(
         (stored(name), redactor.header(name, value)) for name, value in raw.headers if not _for_proxy(name.lower())
     )
-    endpoint = raw.endpoint._replace(path=path.content)
-    return Told(endpoint, path, redactor.query(raw.query), headers, redactor.body(raw.body))
+    path, query = redactor.path(place.path), redactor.query(raw.query)
+    body = redactor.body(raw.body, Content.of(raw.headers, purpose))
+    return Told(place._replace(path=unmarked(path.content)[0]), path, query, headers, body)
 
 
 def host(name: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from replay_server import ledger
 from replay_server.modes import OnDrift, OnMiss
 from replay_server.order import Order
+from store.core.redact import Redactor
 
 GRACE_S = 10.0
 HANG_S_MAX = 30.0
@@ -20,7 +21,8 @@ class ReplayOptions:
     """How to replay. `secrets` are the agent's credentials; `owns_port` says which loopback ports are the agent's own.
 
     `local` is "pass" (a listener of the agent's own is tunnelled to) or "record" (it is answered from the recording).
-    `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's.
+    `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's. `redactor` is the one that
+    made the opening; without it there is a new one that knows `secrets`.
     """
 
     on_drift: OnDrift = "stop"
@@ -37,3 +39,4 @@ class ReplayOptions:
     listen_host: str = "127.0.0.1"
     listen_port: int = 0
     opening: ledger.Opening = field(default=ledger.opening)
+    redactor: Redactor | None = None

@@ -66,7 +66,7 @@ class ReplayServer:
         self._rules = Rules.of(options.ignore)
         tape = Tape(reader, run, self._rules)
         self._certificates = Certificates(authority, datetime.fromisoformat(run.opened), datetime.now(UTC))
-        redactor = Redactor(options.secrets)
+        redactor = options.redactor or Redactor(options.secrets)
         last = run.events - 1
         parent = Parent(run=run.id, seq=last, event_hash=reader.event_hash(run.id, last).hex())
         self._ledger = ledger.Ledger(writer, redactor, options.opening(parent))

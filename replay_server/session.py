@@ -14,6 +14,7 @@ from replay_server.normalise import Told, told
 from replay_server.order import Order, missing
 from replay_server.problem import Name, problem
 from replay_server.report import Json, drift_document, missed_document
+from replay_server.standins import StandIns
 from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
 from replay_server.wording import drift_lines
 from store.core.form import Asked, Form
@@ -44,10 +45,12 @@ class Session:
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     findings: Findings = field(init=False)
     _matcher: Matcher = field(init=False)
+    _standins: StandIns = field(init=False)
 
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
         self._matcher = Matcher(self.tape.endpoints, self.tape.optional, self.tape.form)
+        self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
 
     def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply:
         """Answers one live request. `placed` says that the request itself named whom it is for."""
@@ -60,6 +63,8 @@ class Session:
         self.findings.ignored.update(ignored)
         form, match = self._find(form, said, placed=placed)
         ticket = self._log(replace(said, endpoint=form.endpoint), live, match.index)
+        if match.tier is Tier.SAME and match.index is not None:
+            self._standins.pair(self.tape.headers(match.index), said.asked.headers)
         match match.tier:
             case Tier.DRIFTED:
                 return self._drifted(match, form, live, ticket)
@@ -130,7 +135,8 @@ class Session:
                 return self._reply(ticket, problem("unserved", reason, missed_document(missed)), live)
             case Recorded():
                 self.findings.local_tools.update(self.tape.tools(index, outcome))
-                return self._reply(ticket, outcome, live)
+                served, kept = self._standins.reveal(outcome)
+                return self._reply(ticket, served, live, kept)
         told_then = failure(outcome, live, self.tape.detail(index))
         return Reply(told_then, lambda _: self.ledger.error(ticket, outcome))
 
@@ -184,9 +190,9 @@ class Session:
         found: dict[str, Json] = drift_document(cause)
         return self._reply(ticket, problem("drifted", sentence, found), live)
 
-    def _reply(self, ticket: Ticket, said: Recorded, live: Live) -> Reply:
+    def _reply(self, ticket: Ticket, said: Recorded, live: Live, kept: Recorded | None = None) -> Reply:
         def sent(ended: Ended) -> None:
-            self.ledger.response(ticket, said, said.ended if ended == "complete" else ended)
+            self.ledger.response(ticket, kept or said, said.ended if ended == "complete" else ended)
 
         return Reply(build(said, live), sent)
 

@@ -10,11 +10,13 @@ from replay_server.normalise import Rules, host
 from replay_server.target import Authority
 from store.core import chunks
 from store.core.chunks import Chunk
+from store.core.coding import as_stored
 from store.core.errors import Malformed
 from store.core.event import Event
-from store.core.form import Asked, Endpoint, Form
+from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
 from store.core.jsontext import Octets
 from store.core.model import ErrorKind, HttpRequestEnd, HttpResponse
+from store.core.redact import is_withheld
 from store.core.text import Text
 from store.exchange import Exchange, exchanges
 from store.labels.classify import request_labels, response_labels
@@ -70,14 +72,20 @@ class Tape:
         try:
             headers = tuple(self._reader.pairs(event, facts.headers))
             query, body = self._reader.body(event, facts.query), self._reader.body(event, facts.body)
+            exact = facts.exact
             if exchange.upload is not None:
                 ended = exchange.upload.facts
                 assert isinstance(ended, HttpRequestEnd)
-                body = self._reader.body(exchange.upload, ended.body)
+                body, exact = self._reader.body(exchange.upload, ended.body), ended.exact
         except BodyUnavailable:
             return Form(endpoint, {"body": Octets(f"of step {exchange.step}, erased", 0)})
-        form, _ = self.rules.form(Asked(endpoint, query, headers, body))
+        _, marks = unmarked(self._text(exchange, facts.path))
+        form, _ = self.rules.form(Asked(endpoint, query, as_stored(headers, exact=exact), body, marks))
         return form
+
+    def headers(self, index: int) -> Pairs:
+        """The headers of a recorded request."""
+        return self._headers(self.exchanges[index])
 
     def failed_connect(self, host: str, port: int, served: Container[int]) -> int | None:
         """The recorded CONNECT to a server that failed, if it is the next that the recording has of that server."""
@@ -103,9 +111,12 @@ class Tape:
         if facts.truncated or ending(facts.ended) is None:
             return Refusal(f"the recorded answer of step {step} is not whole ({facts.ended})")
         try:
-            return self._recorded(index, facts)
+            recorded = self._recorded(index, facts)
         except BodyUnavailable as error:
             return Refusal(f"the recorded answer of step {step} cannot be served: {error}")
+        if not recorded.exact and is_withheld(recorded.body):
+            return Refusal(f"the recorded answer of step {step} could not be read for secrets, so it was not kept")
+        return recorded
 
     def detail(self, index: int) -> bytes:
         """What the recorder said of a recorded failure; nothing when that is erased."""
@@ -123,12 +134,13 @@ class Tape:
         return Recorded(
             status=facts.status,
             reason=self._reader.text(event, facts.reason),
-            headers=self._reader.pairs(event, facts.headers),
+            headers=as_stored(self._reader.pairs(event, facts.headers), exact=facts.exact),
             framing=facts.framing,
             ended=facts.ended,
             body=self._reader.body(event, facts.body),
             chunks=self._chunks(event, facts),
             trailers=self._reader.pairs(event, facts.trailers),
+            exact=facts.exact,
         )
 
     def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:
@@ -150,7 +162,11 @@ class Tape:
         texts = (facts.method, facts.scheme, facts.host, facts.path)
         method, scheme, name, path = (self._text(exchange, text) for text in texts)
         return Endpoint(
-            method.decode("latin-1"), scheme.decode("latin-1"), host(name.decode("latin-1")), facts.port, path
+            method.decode("latin-1"),
+            scheme.decode("latin-1"),
+            host(name.decode("latin-1")),
+            facts.port,
+            unmarked(path)[0],
         )
 
     def _text(self, exchange: Exchange, text: Text) -> bytes:

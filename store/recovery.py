@@ -5,6 +5,7 @@ come of its body or of an upload. A head that cannot be read is as good as none.
 """
 
 import sqlite3
+from typing import Any
 
 import msgspec
 
@@ -14,12 +15,13 @@ from store.core.draft import Draft, Salt, Sheet
 from store.core.errors import Malformed
 from store.core.model import Framing, HttpError, HttpRequest, HttpRequestEnd, HttpResponse
 from store.core.redact import stored
+from store.core.redaction.marks import tally
 from store.core.text import Text, text_bytes
 
 
 class AnswerHead(msgspec.Struct, frozen=True):
     """What the pending part `head` holds: an answer's status line and headers, already redacted, as an envelope
-    spells them.
+    spells them. `exact` is False where the content codings of what follows are undone.
     """
 
     status: int
@@ -27,6 +29,7 @@ class AnswerHead(msgspec.Struct, frozen=True):
     framing: Framing
     headers: list[list[Text]]
     reason: Text | None = None
+    exact: bool = True
 
 
 def close_requests(connection: sqlite3.Connection, run: str, salt: Salt, now: journal.Now) -> int:
@@ -89,6 +92,7 @@ def _outcome(connection: sqlite3.Connection, run: str, req: int) -> Draft:
             framing=answer.framing,
             ended="recorder_stopped",
             body=sheet.apart(stored(body)) if body else None,
+            **_changes(body, exact=answer.exact),
         )
     )
 
@@ -97,8 +101,21 @@ def _upload(connection: sqlite3.Connection, run: str, req: int) -> Draft:
     sheet = Sheet()
     body = _part(connection, run, req, "upload")
     return sheet.draft(
-        HttpRequestEnd(req=req, ended="recorder_stopped", body=sheet.apart(stored(body)) if body else None)
+        HttpRequestEnd(
+            req=req,
+            ended="recorder_stopped",
+            body=sheet.apart(stored(body)) if body else None,
+            **_changes(body, exact=True),
+        )
     )
+
+
+def _changes(body: bytes, *, exact: bool) -> dict[str, Any]:
+    """What the pieces of a body say of their redaction: their marks are all that is left to tell it by."""
+    counts = tally(body)
+    if not body or (exact and not counts):
+        return {}
+    return {"exact": False, "redactions": counts}
 
 
 def _part(connection: sqlite3.Connection, run: str, req: int, part: str) -> bytes:

@@ -80,7 +80,7 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         route=upstream_proxy(os.environ).route,
         durability=given["durability"],
         local=given["local"],
-        secrets=tuple(redact.credentials(os.environ).values()),
+        secrets=redact.secrets_of(os.environ),
         idle_close_s=given["idle"],
     )
     talk = Talk.of(context)

@@ -101,7 +101,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             pace=given["pace"],
             local=given["local"],
             ignore=tuple(given["ignored"]),
-            secrets=tuple(redact.credentials(revived.environment).values()),
+            secrets=redact.secrets_of(revived.environment),
         )
         with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
             stage = Stage(reader, writer, authority, confinement)

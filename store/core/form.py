@@ -4,11 +4,10 @@ Rules kept here:
 - Method, scheme, host, port and path as sent, its percent-encoding included; query pairs sorted stably by name.
 - Only headers that change what the request means.
 - The body with its content codings undone: JSON, form fields, multipart parts (their boundary ignored), else its bytes.
-- A stand-in of a secret, `<edgetape:CLASS:k>`, counts by its class; `marks` tells which k stood where.
+- The mark of a secret, `<edgetape:CLASS:k>`, counts by the group of its class; `marks` tells which stood where.
 """
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ from urllib.parse import unquote_to_bytes
 from store.core import coding, multipart
 from store.core.errors import Malformed
 from store.core.jsontext import Node, Octets, canonical, opened, parse
+from store.core.redaction.marks import MARK, group
 
 VERSION = "edgetape/form/1"
 DECODED_BYTES_MAX = 256 * 1024 * 1024
@@ -30,7 +30,6 @@ MEANING_HEADERS = frozenset(
     )
 )  # fmt: skip
 
-_MARK = re.compile(rb"<edgetape:([a-z_-]+):(\d+)>")
 
 type Pairs = Sequence[tuple[bytes, bytes]]
 type Mark = tuple[bytes, int]
@@ -64,6 +63,7 @@ class Asked:
     query: bytes = b""
     headers: Pairs = ()
     body: bytes = b""
+    marks: tuple[Mark, ...] = ()  # of the path, which `endpoint` has without their numbers
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Form:
 
 def normal(asked: Asked, meaning: frozenset[str] = MEANING_HEADERS) -> Form:
     """The normal form of a request, comparing the headers that `meaning` names in lower case."""
-    query, query_marks = _unmarked(asked.query)
-    body, body_marks = _unmarked(content(asked))
+    query, query_marks = unmarked(asked.query)
+    body, body_marks = unmarked(content(asked))
     document: dict[str, Node] = {}
     if query:
         document["query"] = _fields(query, ordered=False)
@@ -98,7 +98,7 @@ def normal(asked: Asked, meaning: frozenset[str] = MEANING_HEADERS) -> Form:
         document["headers"] = headers
     if body:
         document["body"] = _body(body, first(asked.headers, b"content-type"))
-    return Form(asked.endpoint, document, query_marks + body_marks)
+    return Form(asked.endpoint, document, asked.marks + query_marks + body_marks)
 
 
 def content(asked: Asked) -> bytes:
@@ -117,11 +117,12 @@ def first(headers: Pairs, name: bytes) -> bytes:
     return next((value for known, value in headers if known.lower() == name), b"")
 
 
-def _unmarked(raw: bytes) -> tuple[bytes, tuple[Mark, ...]]:
+def unmarked(raw: bytes) -> tuple[bytes, tuple[Mark, ...]]:
+    """Redacted bytes as they are compared, each mark without its number, and the marks that stood there."""
     if b"<edgetape:" not in raw:
         return raw, ()
-    marks = tuple((kind, int(number)) for kind, number in _MARK.findall(raw))
-    return _MARK.sub(rb"<edgetape:\1>", raw), marks
+    marks = tuple((kind, int(number)) for kind, number in MARK.findall(raw))
+    return MARK.sub(lambda found: b"<edgetape:" + group(found[1]) + b">", raw), marks
 
 
 def _meaning(headers: Pairs, meaning: frozenset[str]) -> dict[str, Node]:

@@ -1,127 +1,106 @@
-"""The first redaction: what a request proves itself with never reaches the store.
+"""Redaction: what a run proves itself with never reaches the store. This is its one door; its rooms are in `redaction`.
 
 Rules kept here:
 - A secret is replaced by `<edgetape:CLASS:k>`, k counting the distinct secrets of its class in the run from 1: so
   matching can still tell two secrets apart without holding either.
 - Recording and replay apply the same rules, so a rotated key never misses.
-- The store takes only `Redacted` values; this module alone makes them.
+- The store takes only `Redacted` values; only redaction makes them.
+- No step takes longer than some milliseconds: whoever has long bodies calls `body_steps` and pauses between steps.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-RULES = "edgetape/redaction/1"
+from store.core.redaction import addresses, bodies, endpoints, fields, headers, texts
+from store.core.redaction.bodies import Content
+from store.core.redaction.known import Known
+from store.core.redaction.marks import Redacted, is_withheld, stored
+from store.core.redaction.names import credentials, is_credential_name, secrets_of
+from store.core.redaction.spans import Span, drained, without
+from store.core.redaction.stream import Stream
 
-_CREDENTIAL = re.compile(
-    r"(^|[-_])(authorization|cookies?|credentials?|passw(or)?d|secrets?|signature|tokens?|api[-_]?key|apikey"
-    r"|access[-_]?key|subscription[-_]key|auth[-_]?key|key)($|[-_])",
-    re.IGNORECASE,
-)
-_HARMLESS = frozenset(
-    ("idempotency-key", "x-idempotency-key", "sec-websocket-key", "surrogate-key", "max_tokens", "token_type")
-)
-_CREDENTIAL_QUERY = re.compile(
-    rb"(api[-_]?key|apikey|key|(access|refresh|id|auth)?[-_]?token|sig(nature)?|password|passwd|client[-_]secret|secret"
-    rb"|auth|x-amz-(signature|credential|security-token)|x-goog-(signature|credential))",
-    re.IGNORECASE,
-)
-_SCHEME = re.compile(rb"(basic|bearer|digest|negotiate|token|apikey|aws4-hmac-sha256)(\s+)", re.IGNORECASE)
-_KNOWN_BYTES_MIN = 8
+__all__ = [
+    "RULES", "Content", "Redacted", "Redactor", "credentials", "drained", "is_credential_name", "is_withheld",
+    "secrets_of", "stored",
+]  # fmt: skip
 
+RULES = "edgetape/redaction/2"
+_MEMO_MAX = 512
 
-@dataclass(frozen=True, slots=True)
-class Redacted:
-    """Bytes that may be stored.
-
-    `marks` counts what was replaced, by class; `wire_bytes` is the length before.
-    """
-
-    content: bytes
-    wire_bytes: int
-    marks: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def exact(self) -> bool:
-        """Whether the bytes are those of the wire."""
-        return not self.marks
+_UNKNOWN = Content()
 
 
 @dataclass(slots=True)
 class Redactor:
-    """Applies the rules to one run, remembering its secrets only to number them."""
+    """Applies the rules to one run. `known` are secrets that its agent holds; `allowed` names further request headers
+    (in lower case) whose values may be kept.
+    """
 
     known: Iterable[str] = ()
-    _numbers: dict[tuple[str, bytes], int] = field(default_factory=dict)
+    allowed: frozenset[str] = frozenset()
+    secrets: Known = field(init=False, repr=False)
+    _memo: dict[tuple[bytes, bytes, bool], Redacted] = field(default_factory=dict, repr=False)
+    _memo_version: int = 0
+
+    def __post_init__(self) -> None:
+        self.secrets = Known(self.known)
 
     def plain(self, raw: bytes | str) -> Redacted:
-        """Text in which nothing is secret by its place; secrets that the agent's environment holds are taken out."""
+        """Text in which nothing is secret by its place: what looks like a secret, or is known as one, is taken out."""
         content = raw.encode("utf-8", "surrogateescape") if isinstance(raw, str) else raw
-        redacted, count = content, 0
-        for secret in self._known_secrets():
-            count += redacted.count(secret)
-            redacted = redacted.replace(secret, self._mark("environment", secret))
-        return Redacted(redacted, len(content), (("environment", count),) if count else ())
-
-    def body(self, raw: bytes) -> Redacted:
-        """A body, as it crossed the wire: its rules come with the evidence work; the type is their place."""
-        return Redacted(raw, len(raw))
+        return self._without(content, self._read(content))
 
     def header(self, name: bytes, value: bytes, *, response: bool = False) -> Redacted:
         """The value of a header field. A scheme (`Bearer`), and a cookie's name and attributes, stay readable."""
-        lower = name.decode("latin-1").lower()
-        if response:
-            return self._set_cookie(value) if lower in ("set-cookie", "set-cookie2") else Redacted(value, len(value))
-        if not is_credential_name(lower):
-            return self.plain(value)
-        kind = lower if lower in ("cookie", "authorization", "proxy-authorization") else "key"
-        scheme = _SCHEME.match(value)
-        start = scheme.end() if scheme and kind != "cookie" else 0
-        return Redacted(value[:start] + self._mark(kind, value[start:]), len(value), ((kind, 1),))
+        key = name, value, response
+        if self._memo_version != self.secrets.version or len(self._memo) > _MEMO_MAX:
+            self._memo.clear()
+            self._memo_version = self.secrets.version
+        known = self._memo.get(key)  # the same fields come with every request
+        if known is None:
+            lower = name.decode("latin-1").lower()
+            found = headers.find(lower, value, response=response, allowed=self.allowed)
+            known = self._without(value, [*found, *self.secrets.search(value, 0, len(value))])
+            for password in headers.passwords(value) if lower.endswith("authorization") else ():
+                self.secrets.learn(password)
+            self._memo[key] = known
+        return known
 
     def query(self, raw: bytes) -> Redacted:
-        """A query string without its `?`: the values of names that carry keys are replaced, the rest stays as sent."""
-        parts, count = [], 0
-        for part in raw.split(b"&"):
-            name, equals, value = part.partition(b"=")
-            if equals and value and _CREDENTIAL_QUERY.fullmatch(name):
-                parts.append(name + equals + self._mark("query", value))
-                count += 1
-            else:
-                parts.append(part)
-        marks = (("query", count),) if count else ()
-        return Redacted(b"&".join(parts), len(raw), marks)
+        """A query string without its `?`: the values of names that carry keys are replaced, and whatever looks like
+        a secret or is known to be one; the rest stays byte for byte.
+        """
+        named = (span for span in fields.pairs(raw, "query") if span is not None)
+        return self._without(raw, [*named, *self._read(raw)])
 
-    def _set_cookie(self, value: bytes) -> Redacted:
-        pair, separator, attributes = value.partition(b";")
-        name, equals, secret = pair.partition(b"=")
-        if not secret:
-            return Redacted(value, len(value))
-        return Redacted(
-            name + equals + self._mark("cookie", secret) + separator + attributes, len(value), (("cookie", 1),)
-        )
+    def path(self, raw: bytes) -> Redacted:
+        """The path of a URL, in which some services put their keys."""
+        return self._without(raw, [*addresses.path_token(raw, 0, len(raw)), *self._read(raw)])
 
-    def _mark(self, kind: str, secret: bytes) -> bytes:
-        number = self._numbers.get((kind, secret))
-        if number is None:
-            number = 1 + sum(1 for known_kind, _ in self._numbers if known_kind == kind)
-            self._numbers[kind, secret] = number
-        return f"<edgetape:{kind}:{number}>".encode()
+    def body(self, raw: bytes, about: Content = _UNKNOWN) -> Redacted:
+        """A body as it crossed the wire, `about` telling what it is."""
+        return drained(self.body_steps(raw, about))
 
-    def _known_secrets(self) -> list[bytes]:
-        return [secret.encode() for secret in self.known if len(secret) >= _KNOWN_BYTES_MIN]
+    def body_steps(self, raw: bytes, about: Content = _UNKNOWN) -> Generator[None, None, Redacted]:
+        """The same in steps, for whoever must not be held up."""
+        return bodies.redacted(raw, about, self.secrets)
 
+    def stream(self, about: Content, *, readable: bool = True) -> Stream:
+        """A body that comes in pieces, of which each may be stored as it comes; one in a content coding only where
+        whoever reads it later is told that the coding is undone (`readable`).
+        """
+        return Stream(about, self.secrets, readable=readable)
 
-def stored(content: bytes) -> Redacted:
-    """Bytes that were redacted before: they come out of the store, or the recorder made them itself."""
-    return Redacted(content, len(content))
+    @staticmethod
+    def endpoint(method: str, host: str, path: bytes, fields_: Sequence[tuple[bytes, bytes]]) -> str:
+        """The class of an endpoint that hands out credentials; "" for all others."""
+        return endpoints.kind(method, host.lower().rstrip("."), path, fields_)
 
+    def _read(self, content: bytes) -> Iterator[Span]:
+        for start, stop in texts.windows(len(content)):
+            yield from texts.find(content, start, stop)
+            found = self.secrets.search(content, start, stop)
+            yield from (span for span in found if not bodies.in_mark(content, span))
 
-def is_credential_name(name: str) -> bool:
-    """Whether a header or an environment variable of this name carries a credential."""
-    return name.lower() not in _HARMLESS and bool(_CREDENTIAL.search(name))
-
-
-def credentials(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of an environment whose names say that they carry a credential."""
-    return {name: value for name, value in environment.items() if value and is_credential_name(name)}
+    def _without(self, content: bytes, found: Iterable[Span]) -> Redacted:
+        return without(content, found, self.secrets, len(content))

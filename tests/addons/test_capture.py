@@ -39,12 +39,12 @@ async def test_a_plain_exchange_is_a_request_and_its_outcome(tmp_path: Path, pro
 async def test_headers_keep_order_case_and_repeats_on_the_wire_and_in_the_log(
     tmp_path: Path, provider: Provider
 ) -> None:
-    odd = [b"X-B: 2", b"x-A: 1", b"X-B: 3", b"X-Latin: caf\xe9"]
+    odd = [b"Via: 2", b"vARY: 1", b"Via: 3", b"User-Agent: caf\xe9"]
     async with recording(tmp_path) as made:
         answer = await ask(made.recorder.port, get(provider.url + "/fault/odd-headers", *odd))
         (exchange,) = made.exchanges()
-        expected = [(b"Host", b"upstream"), (b"Connection", b"close"), (b"X-B", b"2"), (b"x-A", b"1"), (b"X-B", b"3")]
-        assert made.request_headers(exchange) == [*expected, (b"X-Latin", b"caf\xe9")]
+        expected = [(b"Host", b"upstream"), (b"Connection", b"close"), (b"Via", b"2"), (b"vARY", b"1"), (b"Via", b"3")]
+        assert made.request_headers(exchange) == [*expected, (b"User-Agent", b"caf\xe9")]
         assert provider.seen()[0].headers == tuple(made.request_headers(exchange))
         assert exchange.outcome is not None
         assert exchange.response is not None
@@ -117,14 +117,14 @@ async def test_a_very_long_query_and_header_and_a_path_of_other_bytes_are_record
     tmp_path: Path, provider: Provider
 ) -> None:
     query, long = b"q=" + b"a" * 100_000, b"h" * 80_000
-    raw = b"GET %s/caf\xe9?%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Long: %s\r\n\r\n"
+    raw = b"GET %s/caf\xe9?%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept: %s\r\n\r\n"
     async with recording(tmp_path) as made:
         await ask(made.recorder.port, raw % (provider.url.encode(), query, long))
         (exchange,) = made.exchanges()
         with made.reader() as reader:
             assert reader.body(exchange.request, exchange.facts.query) == query
             assert reader.text(exchange.request, exchange.facts.path) == b"/caf\xe9"
-        assert (b"X-Long", long) in made.request_headers(exchange)
+        assert (b"Accept", long) in made.request_headers(exchange)
 
 
 async def test_https_is_opened_and_recorded_with_what_tls_told(

@@ -42,3 +42,8 @@ def test_a_flag_without_a_value_hides_nothing_of_the_next_flag() -> None:
 def test_the_scheme_and_the_rest_of_a_header_stay_readable() -> None:
     (_, _, header) = redacted(["curl", "-H", f"Authorization: Bearer {SECRET}"], Redactor())
     assert header == b"Authorization: Bearer <edgetape:authorization:1>"
+
+
+def test_the_password_of_a_user_is_taken_out_as_curl_takes_it() -> None:
+    out = redacted(["curl", "-u", "someone:hunter2", "--user", "x:y:z", "-u", "alone"], Redactor())
+    assert out[2::2] == [b"someone:<edgetape:key:1>", b"x:<edgetape:key:2>", b"alone"]

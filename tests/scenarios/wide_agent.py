@@ -16,11 +16,11 @@ import ssl
 import sys
 from urllib.parse import unquote, urlsplit
 
-MANY = b"".join(b"X-Room-%d: %s\r\n" % (number, b"r" * 950) for number in range(20))
+MANY = b"".join(b"Accept-Language: %s-%d\r\n" % (b"r" * 950, number) for number in range(20))
 WIDE = (
     (b"/query?q=" + b"q" * 100_000, b""),
-    (b"/headers", MANY + b"X-Wide: " + b"w" * 60_000 + b"\r\n"),
-    (b"/caf\xe9/\xff\xfe?name=\xe9", b"X-Latin: caf\xe9\r\n"),
+    (b"/headers", MANY + b"User-Agent: " + b"w" * 60_000 + b"\r\n"),
+    (b"/caf\xe9/\xff\xfe?name=\xe9", b"User-Agent: caf\xe9\r\n"),
 )
 
 

@@ -138,6 +138,7 @@ def test_everything_that_was_acknowledged_survives_a_kill(tmp_path: Path, sample
     sample.measured(f"{kills} kills: {requests} acknowledged requests found, {still_open} were still open")
 
 
+@pytest.mark.timeout(3000)
 def test_two_processes_write_into_one_store_at_once(tmp_path: Path, sample: Sample) -> None:
     count = sample.count(100, 3000)
     with writing(tmp_path, 1, count) as one, writing(tmp_path, 2, count) as other:

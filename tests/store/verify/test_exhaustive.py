@@ -129,6 +129,7 @@ def put[R](rows: list[R], at: int, row: R) -> list[R]:
     return [*rows[:at], row, *rows[at + 1 :]]
 
 
+@pytest.mark.timeout(3000)
 def test_no_byte_of_a_stored_record_can_be_changed(records: Copy, sample: Sample) -> None:
     source = sample.source()
     count = 0
@@ -177,6 +178,7 @@ def test_taking_out_newer_checkpoints_shows_as_an_unsealed_tail(records: Copy) -
 TABLES = ("events", "openings", "payloads", "leaves", "nodes", "checkpoints")
 
 
+@pytest.mark.timeout(3000)
 def test_no_value_of_a_row_can_be_changed_in_the_database(folder: Path, tmp_path: Path, sample: Sample) -> None:
     source = sample.source()
     for number in range(sample.count(60, 5000)):

@@ -1,0 +1,42 @@
+"""What an event says of a body: itself, its pieces, and how it differs from what crossed the wire."""
+
+import asyncio
+from typing import Any
+
+from addons.flows import Pairs
+from addons.tee import Tee
+from store.core.chunks import encode
+from store.core.draft import Sheet
+from store.core.redact import Content, Redacted, stored
+from store.core.redaction.pieces import recut
+
+
+async def body_members(sheet: Sheet, redacted: Redacted, fields: Pairs, tee: Tee | None = None) -> dict[str, Any]:
+    """The members that tell of a body, for any event that has one; `fields` describe it, `tee` had it if it came in
+    pieces.
+    """
+    if not redacted.content:
+        return {}
+    about = Content.of(fields)
+    members = {
+        "body": sheet.apart(redacted, about.media_type, "" if redacted.decoded else about.coding),
+        **changes(redacted),
+    }
+    if tee is not None:
+        if tee.truncated:
+            members |= {"truncated": True, "wire_bytes": tee.seen_bytes}
+        # In a thread: undoing a content coding once more, to find the borders, leaves the interpreter to others.
+        table = await asyncio.to_thread(recut, tee.chunks, tee.content, about.coding, redacted)
+        members["chunks"] = sheet.apart(stored(encode(table)))
+    return members
+
+
+def changes(redacted: Redacted) -> dict[str, Any]:
+    """What a body that is not the wire's says of that."""
+    if redacted.exact:
+        return {}
+    return {
+        "exact": False,
+        "wire_bytes": redacted.wire_bytes,
+        "redactions": [list(mark) for mark in redacted.marks],
+    }
