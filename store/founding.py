@@ -37,6 +37,14 @@ def founding(connection: sqlite3.Connection) -> Founding | None:
     return Founding(facts.origin, facts.vkey)
 
 
+def signer_of(connection: sqlite3.Connection, keys: Path) -> Signer:
+    """The signer of an existing store. Raises KeyUnavailable, StoreUnusable."""
+    known = founding(connection)
+    if known is None:
+        raise StoreUnusable("the store has no log yet", hint="record a run first")
+    return Signer.load(keys, known.origin, known.vkey)
+
+
 def found(connection: sqlite3.Connection, keys: Path, ts: str) -> Signer:
     """The signer of this store; a new store gets its origin, its key and leaf 0. Raises KeyUnavailable,
     StoreUnusable.

@@ -40,6 +40,11 @@ def newest_checkpoint(connection: sqlite3.Connection) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
+def sealed_size(connection: sqlite3.Connection) -> int:
+    """How many leaves the newest checkpoint covers."""
+    return int(connection.execute("SELECT COALESCE(MAX(size), 0) FROM checkpoints").fetchone()[0])
+
+
 def add_checkpoint(connection: sqlite3.Connection, leaves: int, note: bytes) -> None:
     """Keeps a signed note; one that another writer has kept for the same size is the same note."""
     connection.execute(
