@@ -116,8 +116,17 @@ TABLE: Mapping[str, Setting] = {
             click.Choice(("request", "response")),
         ),
         # verify
-        Setting("key", "Verifier key (vkey, or a file that holds one) that signatures must be of.", str),
+        Setting(
+            "pin",
+            "Verifier key (vkey, or a file that holds one) that signatures must be of.",
+            str,
+            short="--key",
+            member="key",
+        ),
+        Setting("held", "A signed checkpoint that you kept elsewhere; the log must still lead to it.", _FILE),
         Setting("strict", "Exit 10 when the proof holds but a flag is up.", flag=True),
+        # checkpoint
+        Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
         # replay
         Setting(
             "on-drift",
