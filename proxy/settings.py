@@ -127,6 +127,15 @@ TABLE: Mapping[str, Setting] = {
         Setting("strict", "Exit 10 when the proof holds but a flag is up.", flag=True),
         # checkpoint
         Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
+        # keys
+        Setting("sign-command", "Command that signs what it gets on stdin: 64 bytes, or their base64, on stdout.", str),
+        Setting("public-key", "File with the command's Ed25519 public key: PEM, or the base64 of 32 bytes.", _FILE),
+        Setting(
+            "reason",
+            "Why the key is revoked.",
+            click.Choice(("compromised", "lost", "superseded")),
+            "superseded",
+        ),
         # replay
         Setting(
             "on-drift",

@@ -12,9 +12,10 @@ from typing import Literal
 
 from store import database, log
 from store.core import checkpoint, proof
-from store.core.checkpoint import Checkpoint, SignedCheckpoint, VerifierKey
+from store.core.checkpoint import Checkpoint, VerifierKey
 from store.core.errors import EdgetapeError, StoreUnusable
-from store.founding import founding
+from store.core.keyring import Keyring
+from store.founding import keyring
 
 _GIT_TIMEOUT_S = 60
 
@@ -26,7 +27,7 @@ class AnchorFailed(EdgetapeError):
 
 
 class ForeignNote(EdgetapeError):
-    """A note that the store's key has not signed, or that is of another log: it says nothing about this one."""
+    """A note that no key of the store has rightly signed, or of another log: it says nothing about this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,12 @@ def compare(folder: Path, first: bytes, second: bytes, pin: VerifierKey | None =
     """
     with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
         connection.execute("BEGIN")
-        known = founding(connection)
-        if known is None:
+        keys = keyring(connection)
+        if keys is None:
             raise StoreUnusable(f"the store at {folder} has no log", hint="record a run first")
-        key = pin or VerifierKey.parse(known.vkey)
-        one, other = (_stated(note, known.origin, key) for note in (first, second))
+        if pin is not None and keys.term(pin) is None:
+            raise ForeignNote(f"V431: the pinned key {pin.label} is none of the store's")
+        one, other = (_stated(note, keys) for note in (first, second))
         if one.size == other.size:
             return _same_size(one, other)
         low, high = sorted((one, other), key=lambda each: each.size)
@@ -114,15 +116,15 @@ def _same_size(one: Checkpoint, other: Checkpoint) -> Comparison:
     return Comparison("forked", "V502", f"the same {one.size} leaves have two roots: the log was shown in two forms")
 
 
-def _stated(note: bytes, origin: str, key: VerifierKey) -> Checkpoint:
-    signed: SignedCheckpoint = checkpoint.parse(note)
-    if signed.checkpoint.origin != origin:
-        raise ForeignNote(f"V404: a checkpoint of the log {signed.checkpoint.origin}, this store's is {origin}")
-    if not signed.signed_by(key):
-        raise ForeignNote(
-            f"V401: a checkpoint over {signed.checkpoint.size} leaves bears no true signature of {key.label}"
-        )
-    return signed.checkpoint
+def _stated(note: bytes, keys: Keyring) -> Checkpoint:
+    signed = checkpoint.parse(note)
+    stated = signed.checkpoint
+    if stated.origin != keys.origin:
+        raise ForeignNote(f"V404: a checkpoint of the log {stated.origin}, this store's is {keys.origin}")
+    wrong = keys.judge(signed)
+    if wrong is not None:
+        raise ForeignNote(f"{wrong[0]}: the checkpoint over {stated.size} leaves {wrong[1]}")
+    return stated
 
 
 def _git(repository: Path, *arguments: str) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 from store import database, journal, log
 from store.core import checkpoint
 from store.core.checkpoint import Checkpoint
-from store.core.errors import InvalidEvent, StoreUnusable
+from store.core.errors import InvalidEvent
 from store.core.event import timestamp
-from store.founding import signer_of
+from store.founding import bring_up_to_date, signer_of
 from store.keys import Signer
 
 
@@ -21,11 +21,12 @@ def sign(connection: sqlite3.Connection, signer: Signer) -> tuple[Checkpoint, by
     """Signs the log as it is and keeps the note; both. Raises KeyUnavailable."""
 
     def state() -> Checkpoint:
-        leaves = log.size(connection)
+        bring_up_to_date(connection, signer.keys)
+        leaves = signer.keys.seen
         root = log.root_at(connection, leaves)
         if root is None:
             raise InvalidEvent("the log shrank while it was signed")
-        return Checkpoint(signer.key.name, leaves, root)
+        return Checkpoint(signer.origin, leaves, root)
 
     statement, note = signer.sign(state, lambda leaves: log.root_at(connection, leaves))
     with database.transaction(connection):
@@ -43,8 +44,7 @@ def seal(folder: Path, keys: Path) -> tuple[Checkpoint, bytes, bool]:
 
     Raises StoreUnusable, KeyUnavailable.
     """
-    if not (folder / database.FILE_NAME).is_file():
-        raise StoreUnusable(f"there is no store at {folder}", hint="record a run first, or name it with --store")
+    database.demand(folder)
     with contextlib.closing(database.open_for_writing(folder)) as connection, database.explained(folder):
         signer = signer_of(connection, keys)
         with database.transaction(connection):

@@ -37,7 +37,7 @@ class Writer:
     """Writes into one store; any number of writers, in any number of processes, may do so at once."""
 
     def __init__(self, folder: Path, connection: sqlite3.Connection, signer: Signer, cadence: Cadence) -> None:
-        self.origin = signer.key.name
+        self.origin = signer.origin
         self.signing_failure: EdgetapeError | None = None
         self.unrecovered: dict[str, Exception] = {}
         self._signer = signer

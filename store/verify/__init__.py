@@ -66,7 +66,7 @@ def verify_records(
     """Verifies records, wherever they come from: all runs, or one by its id."""
     tally = Tally()
     log = ledger.check(records, tally, pin)
-    witnessed = None if held is None else holding.check(held, log, pin, tally)
+    witnessed = None if held is None else holding.check(held, log, tally)
     catalogue = records.catalogue()
     runs = sorted({*records.runs(), *log.runs, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
@@ -95,7 +95,7 @@ def verify_records(
         events=events,
         bodies=kept,
         checkpoint=log.checkpoint,
-        key=log.key.label if log.key else "unknown",
+        key=log.keys.current.label if log.keys else "unknown",
     )
 
 

@@ -3,21 +3,18 @@
 Pure; docs/format.md, section 7, rule 11.
 """
 
-from store.core.checkpoint import SignedCheckpoint, VerifierKey
+from store.core.checkpoint import SignedCheckpoint
 from store.verify.ledger import Ledger
 from store.verify.verdict import Tally
 
 
-def check(held: SignedCheckpoint, log: Ledger, pin: VerifierKey | None, tally: Tally) -> int | None:
+def check(held: SignedCheckpoint, log: Ledger, tally: Tally) -> int | None:
     """How many leaves the held checkpoint vouches for; None where it does not fit, or is not this log's."""
     stated = held.checkpoint
     if log.origin and stated.origin != log.origin:
         tally.find("V404", f"the checkpoint that you hold is of the log {stated.origin}")
         return None
-    trusted = pin or log.key
-    if (pin or log.origin) and (trusted is None or not held.signed_by(trusted)):
-        label = trusted.label if trusted else "a key that the store names"
-        tally.find("V401", f"the checkpoint that you hold bears no true signature of {label}")
+    if not log.accepts(held, "the checkpoint that you hold", tally) and (log.keys or log.origin):
         return None
     if stated.size > log.length:
         tally.find("V501", f"you hold a checkpoint over {stated.size} leaves, the log has {log.length}")

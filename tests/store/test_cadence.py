@@ -162,7 +162,7 @@ def test_a_key_that_is_away_is_told_of_and_recording_goes_on(tmp_path: Path) -> 
 
 def test_on_demand_a_store_is_sealed_once(tmp_path: Path) -> None:
     with filled(tmp_path, Cadence()) as made:
-        made.run([Call()], close=False)
+        made.note(made.run([Call()], close=False), b"last").result(30)
         stated, note, made_now = sealing.seal(made.folder, made.keys)
         assert made_now
         assert checkpoint.parse(note).checkpoint == stated
