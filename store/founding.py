@@ -81,9 +81,13 @@ def found(connection: sqlite3.Connection, keys: Path, ts: str) -> Signer:
     """The signer of this store; a new store gets its origin, its key and leaf 0. Raises KeyUnavailable,
     StoreUnusable.
     """
-    with transaction(connection):
-        known = keyring(connection)
-        return begin(connection, keys, ts) if known is None else Signer.load(keys, known)
+    known = keyring(connection)  # before anybody has to wait: it reads every leaf
+    if known is None:
+        with transaction(connection):
+            known = keyring(connection)
+            if known is None:
+                return begin(connection, keys, ts)
+    return Signer.load(keys, known)
 
 
 def begin(connection: sqlite3.Connection, keys: Path, ts: str, key: SigningKey | None = None) -> Signer:
