@@ -75,7 +75,8 @@ def export_to_folder(folder: Path, stated: Checkpoint, note: bytes) -> Path:
 
 def export_to_git(repository: Path, stated: Checkpoint, note: bytes) -> Path:
     """Commits a note into the work tree of a git repository, and nothing else of it. Raises AnchorFailed."""
-    _git(repository, "rev-parse", "--is-inside-work-tree")
+    if _git(repository, "rev-parse", "--is-inside-work-tree").strip() != "true":
+        raise AnchorFailed(f"{repository} is no work tree of a git repository", hint="clone it, and name the clone")
     path = export_to_folder(repository, stated, note)
     _git(repository, "add", "--", path.name)
     if _git(repository, "status", "--porcelain", "--", path.name):

@@ -226,6 +226,7 @@ class Writer:
     def _sign(self, connection: sqlite3.Connection) -> None:
         sealing.sign(connection, self._signer)
         self._cadence.sealed()
+        self.signing_failure = None  # what could not be signed before is signed now
 
     def _due(self) -> Work:
         """The checkpoint that nobody asked for; none is made over a log that is signed already."""

@@ -133,6 +133,10 @@ def test_a_note_is_committed_into_a_repository_alone(notes: tuple[Tape, list[byt
     with pytest.raises(anchor.AnchorFailed, match="git rev-parse failed"):
         anchor.export_to_git(kept, stated, note)
     assert list(kept.iterdir()) == []
+    (tmp_path / "bare").mkdir()
+    git(tmp_path / "bare", "init", "-q", "--bare")
+    with pytest.raises(anchor.AnchorFailed, match="no work tree"):
+        anchor.export_to_git(tmp_path / "bare", stated, note)
     git(kept, "init", "-q")
     git(kept, "config", "user.name", "Keeper")
     git(kept, "config", "user.email", "keeper@example.test")
