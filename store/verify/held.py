@@ -11,10 +11,12 @@ from store.verify.verdict import Tally
 def check(held: SignedCheckpoint, log: Ledger, tally: Tally) -> int | None:
     """How many leaves the held checkpoint vouches for; None where it does not fit, or is not this log's."""
     stated = held.checkpoint
-    if log.origin and stated.origin != log.origin:
+    if log.origin is not None and stated.origin != log.origin:
         tally.find("V404", f"the checkpoint that you hold is of the log {stated.origin}")
         return None
-    if not log.accepts(held, "the checkpoint that you hold", tally) and (log.keys or log.origin):
+    if not log.accepts(held, "the checkpoint that you hold", tally) and (
+        log.keys is not None or log.origin is not None
+    ):
         return None
     if stated.size > log.length:
         tally.find("V501", f"you hold a checkpoint over {stated.size} leaves, the log has {log.length}")

@@ -86,26 +86,31 @@ def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
             tally.find("V403", f"leaf {log.length} is missing: the next one is {position}")
         if position < 0:
             continue
-        written = _read(log, position, raw, tally)
+        written = take(log, position, raw, tally)
         if position == log.tree.size:
             log.nodes.update({(level, index): node for level, index, node in log.tree.append(raw)})
         log.length = position + 1
         if log.length in wanted:
             log.times[log.length] = written
     _check_nodes(log, records.nodes(), tally)
-    if pin is not None and (log.keys is None or log.keys.term(pin) is None):
-        if log.origin is not None:
-            named = log.keys.current.label if log.keys else "none"
-            tally.find("V431", f"the store names {named}, the pinned key is {pin.label}")
-        log.keys = Keyring.of(pin)
+    check_pin(log, pin, tally)
     for size, note in notes:
-        _check_note(log, size, note, tally)
+        check_note(log, size, note, tally)
     if log.length and not notes:
         tally.find("V001", "no checkpoint signs anything of it")
     return log
 
 
-def _read(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
+def check_pin(log: Ledger, pin: VerifierKey | None, tally: Tally) -> None:
+    """The pinned key has to be one of the log's; one that is not is the only one that counts."""
+    if pin is not None and (log.keys is None or log.keys.term(pin) is None):
+        if log.origin is not None:
+            named = log.keys.current.label if log.keys else "none"
+            tally.find("V431", f"the store names {named}, the pinned key is {pin.label}")
+        log.keys = Keyring.of(pin)
+
+
+def take(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
     """Takes in one leaf; the time it was written, if it can be read."""
     try:
         written, facts = leaf.decode(raw)
@@ -174,7 +179,8 @@ def _check_nodes(log: Ledger, kept: Iterable[tuple[int, int, bytes]], tally: Tal
         tally.find("V403", f"node {index} of level {level} of the tree is missing")
 
 
-def _check_note(log: Ledger, size: int, note: bytes, tally: Tally) -> None:
+def check_note(log: Ledger, size: int, note: bytes, tally: Tally) -> None:
+    """Checks one checkpoint against the leaves, and remembers the newest sound one."""
     try:
         signed = checkpoint.parse(note)
     except Malformed as error:
