@@ -156,6 +156,33 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["record", "--help"], ["completion", "bash"]])
+def test_a_full_disk_behind_stdout_is_one_sentence(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "proxy", *arguments],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert done.stderr == b"edgetape: the system says: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("arguments, code", [(["show", "nobody"], 2), (["record", "--", "sh", "-c", "exit 4"], 4)])
+def test_a_full_disk_behind_stderr_changes_no_exit_code(tmp_path: Path, arguments: list[str], code: int) -> None:
+    place = folders(tmp_path)
+    record_tape(place)
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "proxy", *place.options, *arguments]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
+    assert done.returncode == code
+
+
 @pytest.mark.parametrize("arguments", [["runs"], ["show", "contract"], ["show", "contract", "1"], ["verify"]])
 def test_looking_at_a_store_loads_neither_proxy_nor_server(tmp_path: Path, arguments: list[str]) -> None:
     place = folders(tmp_path)
