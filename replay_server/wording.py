@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from replay_server import paste
 from replay_server.drift import Change, ranges
 from replay_server.findings import Clients, Drifted, Findings
 from replay_server.modes import Exit
@@ -99,7 +100,7 @@ def drift_lines(drift: Drifted) -> list[str]:
         if change.place != "secret":
             lines += [f"  recorded: {recorded}", f"  live:     {live}"]
         if change.rule:
-            lines.append(f"  to allow: --ignore '{change.rule}'")
+            lines.append(f"  to allow: --ignore {paste.word(change.rule)}")
     if len(drift.changes) > CHANGES_LISTED_MAX:
         lines.append(f"  and {len(drift.changes) - CHANGES_LISTED_MAX} more changes")
     if drift.expected:
@@ -127,7 +128,7 @@ def _client_lines(clients: Clients) -> list[str]:
 
 def _headline(change: Change) -> str:
     detail = f" ({change.detail})" if change.detail else ""
-    return f"{change.kind}, {change.where}{detail}"
+    return f"{change.kind}, {paste.line(change.where)}{detail}"
 
 
 def _more(count: int) -> str:
