@@ -59,7 +59,7 @@ class Talk:
     def _sentence(self, text: str, hint: str, color: str) -> None:
         self.always(click.style("edgetape:", fg=color, bold=True) + " " + printable(text))
         if hint:
-            self.always(click.style("hint:", bold=True) + " " + printable(hint))
+            self.always(click.style("hint:", bold=True) + " " + printable(hint, one_line=True))
 
 
 def leave(stream: TextIO) -> None:

@@ -142,6 +142,11 @@ def test_control_characters_in_an_error_do_not_reach_the_terminal(capsys: pytest
     assert "\x1b" not in capsys.readouterr().err
 
 
+def test_a_hint_stays_on_its_line_whatever_a_run_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    broken(UnknownRun("no such run", hint="named runs: two\nlines, ü"))
+    assert capsys.readouterr().err.splitlines()[-1] == "hint: named runs: two\\nlines, ü"
+
+
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     place = folders(tmp_path)
     record_tape(place)
