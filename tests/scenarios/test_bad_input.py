@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -98,6 +99,17 @@ def test_streams_that_the_caller_closed_are_no_reason_to_fail(command: Command) 
         assert done.returncode == 6
     assert not {"0", "2"} & set((command.folder / "open").read_text().split())
     proven(command.store)
+
+
+def test_why_it_cannot_listen_is_said_in_one_sentence_of_ours(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for words, code in ((("proxy",), 3), (("record", "--", "true"), 125)):
+            said = command.run(words[0], "--port", str(port), *words[1:])
+            is_clear(said, code, f"cannot listen on 127.0.0.1 port {port}: another program has that port\nhint: ")
+    for host in ("192.0.2.1", "no-such-host.invalid"):
+        said = command.run("proxy", "--host", host, "--token", "t", "--port", "0")
+        is_clear(said, 3, f"cannot listen on {host} port 0: that is no address of this machine\nhint: ")
 
 
 HOLD = """
