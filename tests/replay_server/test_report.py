@@ -30,6 +30,15 @@ def test_a_clean_replay() -> None:
     assert done.verdict == "REPLAYED: all 3 recorded exchanges were asked for and answered; nothing could get out"
 
 
+def test_one_exchange_is_one_and_none_is_none() -> None:
+    one = made(Findings(1, requests=1, matched=1)).text()
+    assert "  1 recorded exchange; requests 1, matched 1" in one
+    assert "REPLAYED: the one recorded exchange was asked for and answered; " in one
+    none = made(Findings(0)).text()
+    assert "  0 recorded exchanges; nothing was asked for" in none
+    assert "REPLAYED: nothing was recorded, and nothing was asked for; " in none
+
+
 def test_without_confinement_it_claims_less() -> None:
     done = made(Findings(1, requests=1, matched=1), Ending(0, ()))
     assert done.text().splitlines()[-1].endswith("UNCONFINED: the replay server opened 0 connections")

@@ -152,5 +152,5 @@ def test_a_server_with_a_certificate_of_nobody_is_a_failure_until_its_root_is_gi
     assert (trusted.code, trusted.out) == (0, "200\n"), trusted.err
     replayed = command.run("replay", refused.err.split("recorded run ")[1][:36])
     assert replayed.code == 1
-    assert replayed.verdict.startswith("REPLAYED: all 1 recorded")
+    assert replayed.verdict.startswith("REPLAYED: the one recorded exchange ")
     proven(command.store)
