@@ -32,6 +32,8 @@ def command(context: click.Context, shell: str, name: str, host: str, port: int,
 
     if ":" in name:  # ends the user name wherever user name and password travel as one (RFC 7617, section 2)
         raise Misuse(f"a run that is named by a proxy URL cannot have a colon in its name: {name}")
+    if not port:
+        raise Misuse("port 0 is no port to send a program to", hint="give the one that `edgetape proxy` printed")
     shared: Shared = context.obj
     authority = Authority.open_or_create(shared.authority)
     wanted = passage(os.environ, Way(port, name, token, host), authority, shared.authority / "clients")

@@ -57,3 +57,10 @@ def test_a_name_that_no_proxy_url_can_carry_is_refused(place: Folders, capsys: p
     said = capsys.readouterr()
     assert said.out == ""
     assert "colon" in said.err
+
+
+def test_a_port_that_only_a_listener_can_ask_for_is_refused(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*place.options, "env", "--port", "0"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "port 0" in said.err
