@@ -14,8 +14,8 @@ from store import database
 from store.core.checkpoint import VerifierKey
 from store.core.errors import StoreUnusable, UnknownRun
 from store.reader import Reader
-from store.verify import bodies, chain, heads, ledger
-from store.verify.records import Records, SqliteRecords
+from store.verify import bodies, chain, heads, ledger, proven
+from store.verify.records import Extent, Records, SqliteRecords
 from store.verify.verdict import EXIT_VERIFIED, LIMITS, Finding, Tally, Verdict, first_bad
 
 __all__ = ["LIMITS", "Finding", "Verdict", "first_bad", "verify", "verify_records"]
@@ -24,7 +24,7 @@ _RUN_ID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 # Flags that are printed with their counts. A catalogue that does not fit the events proves nothing, and can be made
 # again; but people find runs by it.
-_COUNTED = ("OPEN_RUN", "UNSEALED_TAIL", "GAPS", "STALE_CATALOGUE")
+_COUNTED = ("OPEN_RUN", "UNSEALED_TAIL", "GAPS", "STALE_CATALOGUE", "PARTIAL_LOG", "PAYLOADS_WITHHELD")
 
 type Progress = Callable[[int, int], None]
 
@@ -52,18 +52,25 @@ def verify(
 
 
 def verify_records(
-    records: Records, run: str | None = None, pin: VerifierKey | None = None, progress: Progress | None = None
+    records: Records,
+    run: str | None = None,
+    pin: VerifierKey | None = None,
+    progress: Progress | None = None,
+    tally: Tally | None = None,
 ) -> Verdict:
-    """Verifies records, wherever they come from: all runs, or one by its id."""
-    tally = Tally()
-    log = ledger.check(records, tally, pin)
+    """Verifies records, wherever they come from: all runs, or one by its id. `tally` holds what was found before."""
+    tally, extent = tally or Tally(), records.extent
+    log = (ledger if extent.whole_log else proven).check(records, tally, pin)
     catalogue = records.catalogue()
-    runs = sorted({*records.runs(), *log.runs, *(catalogue or ())}) if run is None else [run]
+    claimed = log.runs if extent.runs is None else extent.runs
+    runs = sorted({*records.runs(), *claimed, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
     for done, each in enumerate(runs):
         found = chain.walk(each, records.events(each), log, tally)
         heads.check(found, log)
-        if found.count or each not in log.runs:
+        if not extent.bodies:
+            tally.counts["PAYLOADS_WITHHELD"] += sum(map(len, found.commitments.values()))
+        elif found.count or each not in log.runs:
             kept += bodies.check(records, found, log, tally)
         events += found.count
         sealed = log.runs.get(each, ledger.Commitment()).sealed(log.checkpoint[0] if log.checkpoint else 0)
@@ -75,7 +82,7 @@ def verify_records(
     if not events and (run is None or run not in log.runs):
         tally.find("V001", "there is no event in it", run)
     return Verdict(
-        subject=f"run {run}" if run is not None else f"store {log.origin or 'unknown'}: {len(runs)} runs",
+        subject=_subject(extent, log.origin or "unknown", runs, run),
         findings=tuple(tally.findings),
         newer=tuple(tally.newer),
         flags=_flags(tally, pin),
@@ -85,6 +92,14 @@ def verify_records(
         checkpoint=log.checkpoint,
         key=log.key.label if log.key else "unknown",
     )
+
+
+def _subject(extent: Extent, origin: str, runs: list[str], run: str | None) -> str:
+    if run is not None:
+        return f"run {run}"
+    if extent.runs is not None and len(runs) == 1:
+        return f"run {runs[0]}"
+    return f"{'store' if extent.runs is None else 'bundle of'} {origin}: {len(runs)} runs"
 
 
 def _check_file(connection: sqlite3.Connection, folder: Path) -> None:

@@ -74,23 +74,28 @@ def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
             tally.find("V403", f"leaf {log.length} is missing: the next one is {position}")
         if position < 0:
             continue
-        written = _read(log, position, raw, tally)
+        written = take(log, position, raw, tally)
         if position == log.tree.size:
             log.nodes.update({(level, index): node for level, index, node in log.tree.append(raw)})
         log.length = position + 1
         if log.length in wanted:
             log.times[log.length] = written
     _check_nodes(log, records.nodes(), tally)
-    if pin is not None and log.origin is not None and pin != log.key:
-        tally.find("V431", f"the store names {log.key.label if log.key else 'none'}, the pinned key is {pin.label}")
+    check_pin(log, pin, tally)
     for size, note in notes:
-        _check_note(log, size, note, pin, tally)
+        check_note(log, size, note, pin, tally)
     if log.length and not notes:
         tally.find("V001", "no checkpoint signs anything of it")
     return log
 
 
-def _read(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
+def check_pin(log: Ledger, pin: VerifierKey | None, tally: Tally) -> None:
+    """The pinned key has to be the one that leaf 0 names."""
+    if pin is not None and log.origin is not None and pin != log.key:
+        tally.find("V431", f"the store names {log.key.label if log.key else 'none'}, the pinned key is {pin.label}")
+
+
+def take(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
     """Takes in one leaf; the time it was written, if it can be read."""
     try:
         written, facts = leaf.decode(raw)
@@ -149,7 +154,8 @@ def _check_nodes(log: Ledger, kept: Iterable[tuple[int, int, bytes]], tally: Tal
         tally.find("V403", f"node {index} of level {level} of the tree is missing")
 
 
-def _check_note(log: Ledger, size: int, note: bytes, pin: VerifierKey | None, tally: Tally) -> None:
+def check_note(log: Ledger, size: int, note: bytes, pin: VerifierKey | None, tally: Tally) -> None:
+    """Checks one checkpoint against the leaves, and remembers the newest sound one."""
     try:
         signed = checkpoint.parse(note)
     except Malformed as error:
