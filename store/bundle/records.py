@@ -179,6 +179,9 @@ def _check_claims(bundle: Bundle, tally: Tally) -> None:
     others = sorted(bundle.rows.keys() - set(said.runs))
     if others:
         tally.find("V101", f"the manifest does not name the run {others[0]}, of which there are events")
+    for run in said.runs:
+        if run not in bundle.rows:
+            tally.find("V101", f"the manifest names the run {run}, of which there is no event")
     try:
         stated = checkpoint.parse(bytes(bundle.members.get(manifest.CHECKPOINT, b""))).checkpoint
     except Malformed:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Verifies an edgetape evidence bundle with nothing but Python 3.9: `python3 verify.py [BUNDLE|DIR] [--pin VKEY]`.
 
-Written from docs/format.md (its sections are named below), not from the program that writes bundles: a second opinion.
-Exit status: 0 VERIFIED, 20 INVALID, 30 INCOMPLETE, 2 usage, 3 could not run.
+Written from docs/format.md (sections are those of that page), not from the program that writes bundles: a second
+opinion. Exit status: 0 VERIFIED, 20 INVALID, 30 INCOMPLETE, 2 usage, 3 could not run.
 """
 
 from __future__ import annotations
@@ -22,84 +22,66 @@ from struct import pack, unpack
 from typing import Any
 from zlib import crc32
 
-LIMITS = (
-    "Without anything kept outside the operator's reach, verification proves only that the store agrees with itself"
-    " and with the holder of the key."
-)
 KINDS = {
-    "count": r"[0-9]+",
     "str": r".*",
     "hash": r"[0-9a-f]{64}",
     "run": r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",
     "time": r"[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}\.[0-9]{6}Z",
-    "salt": r"[A-Za-z0-9_-]{43}",
 }
-# The members that this program builds on (sections 4, 6 and 9). What else a record says is covered by its hash.
+# The members that this program builds on. Whatever else a record says is covered by its hash.
 EVENT = {"": "type str run run seq count prev hash ts time mono_us count", "run.open": "origin str"}
 EVENT["run.close"] = "n count head hash root hash"
 LEAF = {"": "type str ts time", "store.created": "origin str vkey str", "run.open": "run run genesis hash head hash"}
-LEAF |= {"run.head": "run run n count head hash", "run.close": "run run n count head hash root hash"}
-OPENING = "run run seq count pointer str salt salt sha256 hash length count"
-ALWAYS = {"README.txt", "checkpoint", "vkey", "events.ndjson", "hashes.txt", "report.html", "report.json", "verify.py"}
+LEAF.update({"run.head": "run run n count head hash", "run.close": "run run n count head hash root hash"})
+OPENING = "run run seq count pointer str salt str sha256 hash length count"
+MEMBERS = "README.txt|checkpoint|vkey|events.ndjson|hashes.txt|report.html|report.json|verify.py"
+
+EMPTY = sha256(b"").hexdigest()  # the root of no leaves
 
 Record = dict[str, Any]
-Members = dict[str, bytes]
 
 
 class Broken(Exception):
-    """Bytes that are not what they ought to be, and the code for it."""
+    """Bytes that are not what they ought to be, and the code for it (section 7)."""
 
-    def __init__(self, code: str, sentence: str = "") -> None:
-        super().__init__(sentence)
-        self.code, self.sentence = code, sentence
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(f"{code}: {sentence}")
+        self.code = code
 
 
 class Outcome:
-    """What was found: (code, run, seq, sentence), what is newer than this program, and counts."""
+    """What is wrong, what is newer than this program, and the counts behind the flags."""
 
     def __init__(self) -> None:
-        self.findings: list[tuple[str, str, int | None, str]] = []
+        self.findings: list[tuple[str, int | None, str]] = []
         self.newer: list[str] = []
         self.counts: Counter[str] = Counter()
 
-    def find(self, code: str, sentence: str = "", run: str = "", seq: int | None = None) -> None:
-        """Adds a finding, each place and code once."""
-        if not run or seq is None or all(each[:3] != (code, run, seq) for each in self.findings):
-            self.findings.append((code, run, seq, sentence))
+    def find(self, code: str, sentence: str, run: str = "", seq: int | None = None) -> None:
+        """Adds a finding."""
+        where = (f" run {run}" if run else "") + (f" seq {seq}" if seq is not None else "")
+        self.findings.append((code, seq, f"{code}{where}: {sentence}"))
 
 
-# Section 9: the container.
-
-
-def safe(name: str) -> str:
-    """The name of a member; anything that could lead elsewhere is refused."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9.]*(/[a-z0-9][a-z0-9.-]*)?", name) or ".." in name:
-        raise Broken("V105", f"{name[:80]!r} is no name of a member")
-    return name
+# Section 9: container and manifest.
 
 
 def from_zip(raw: bytes) -> Iterator[tuple[str, bytes]]:
-    """The members of a ZIP in the one form that section 9 describes; any other byte is refused."""
+    """The members of a ZIP in the one form that there is; any other byte is refused."""
     directory, count, at = b"", 0, 0
     while raw[at : at + 4] == b"PK\x03\x04" and len(raw) >= at + 30:
         checksum, length, _, name_length = unpack("<3IH", raw[at + 14 : at + 28])
-        name = safe(raw[at + 30 : at + 30 + name_length].decode("latin-1"))
-        common = pack("<5H3I2H", 20, 0, 0, 0, 33, checksum, length, length, name_length, 0)
         start = at + 30 + name_length
-        content = raw[start : start + length]
-        if (
-            raw[at:start] != b"PK\x03\x04" + common + name.encode()
-            or len(content) != length
-            or crc32(content) != checksum
-        ):
-            raise Broken("V105", f"the member {name} is not plainly stored")
-        directory += (
-            b"PK\x01\x02" + pack("<H", 0x314) + common + pack("<3H2I", 0, 0, 0, 0o100644 << 16, at) + name.encode()
-        )
+        name, content = raw[at + 30 : start], raw[start : start + length]
+        common = pack("<5H3I2H", 20, 0, 0, 0, 33, checksum, length, length, name_length, 0)
+        if raw[at:start] != b"PK\x03\x04" + common + name or len(content) != length or crc32(content) != checksum:
+            raise Broken("V105", f"the member at byte {at} is not plainly stored")
+        directory += b"PK\x01\x02" + pack("<H", 0x314) + common + pack("<3H2I", 0, 0, 0, 0o100644 << 16, at) + name
         count, at = count + 1, start + length
-        yield name, content
-    end = pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count & 0xFFFF, count & 0xFFFF, len(directory), at & 0xFFFFFFFF, 0)
-    if raw[at:] != directory + end:
+        yield name.decode("latin-1"), content
+    if count > 65_534:
+        raise Broken("V106", "more than 65,534 members")
+    if raw[at:] != directory + pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, len(directory), at, 0):
         raise Broken("V105", "its directory is not that of its members, or something stands behind it")
 
 
@@ -109,68 +91,56 @@ def from_folder(path: Path) -> Iterator[tuple[str, bytes]]:
         for place in (Path(base, name) for name in folders + files):
             mode = place.lstat().st_mode
             if not stat.S_ISDIR(mode):
-                name = safe(place.relative_to(path).as_posix())
                 if not stat.S_ISREG(mode):
-                    raise Broken("V105", f"{name} is no plain file")
-                yield name, place.read_bytes()
+                    raise Broken("V105", f"{place} is no plain file")
+                yield place.relative_to(path).as_posix(), place.read_bytes()
 
 
-def load(path: Path) -> Members:
+def load(path: Path) -> dict[str, bytes]:
     """All members of a bundle."""
-    if path.is_dir():
-        listed = from_folder(path)
-    else:
-        raw = path.read_bytes()
-        if len(raw) > (1 << 32) - 2:
-            raise Broken("V106", "more than 4 GiB")
-        listed = from_zip(raw)
-    members: Members = {}
-    for name, content in listed:
-        if name in members:
-            raise Broken("V105", f"{name} occurs twice")
+    members: dict[str, bytes] = {}
+    if path.is_file() and path.stat().st_size > (1 << 32) - 2:
+        raise Broken("V106", "more than 4 GiB")
+    for name, content in from_folder(path) if path.is_dir() else from_zip(path.read_bytes()):
+        if name in members or ".." in name or not re.fullmatch("[A-Za-z][A-Za-z0-9.]*(/[a-z0-9][a-z0-9.-]*)?", name):
+            raise Broken("V105", f"{name[:80]!r} occurs twice, or is no name of a member")
         members[name] = content
-        if len(members) > 65_534:
-            raise Broken("V106", "more than 65,534 members")
     return members
 
 
-def manifest(members: Members, out: Outcome) -> Record:
-    """What the bundle says of itself, held against its members; V101 where that cannot be read."""
-    if "manifest.json" not in members:
-        raise Broken("V101", "there is no manifest.json")
-    raw = members["manifest.json"]
+def manifest(members: dict[str, bytes], out: Outcome) -> Record:
+    """What the bundle says of itself; its members are held against that."""
+    raw = members.pop("manifest.json", b"")
     try:
         said: Record = json.loads(raw.decode("ascii"))
-        names = {"format", "origin", "size", "runs", "log", "bodies", "members"}
-        fits = set(said) == names and said["format"] == "edgetape/bundle/1" and has(said, "origin str size count")
+        fits = set(said) == {"format", "origin", "size", "runs", "log", "bodies", "members"}
+        fits = fits and said["format"] == "edgetape/bundle/1" and has(said, "origin str size count")
         fits = fits and said["log"] in ("full", "proofs") and said["bodies"] in ("included", "withheld")
         fits = fits and all(is_a("run", run) for run in said["runs"]) and said["runs"] == sorted(set(said["runs"]))
-        fits = fits and all(set(each) == {"bytes", "sha256"} for each in said["members"].values())
-        fits = fits and all(has(each, "bytes count sha256 hash") for each in said["members"].values())
+        fits = fits and all(
+            has(each, "bytes count sha256 hash") and len(each) == 2 for each in said["members"].values()
+        )
         if not fits or (json.dumps(said, indent=1, sort_keys=True) + "\n").encode() != raw:
             raise ValueError("not the one spelling of a manifest")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise Broken("V101", str(error)) from None
-    bodies, full, listed = said["bodies"] == "included", said["log"] == "full", said["members"]
-    required = ALWAYS | ({"openings.ndjson"} if bodies else set()) | ({"log.ndjson"} if full else set())
-    more = ("|blobs/[0-9a-f]{64}" if bodies else "") + ("" if full else r"|proofs/(0|[1-9][0-9]{0,14})\.tlog-proof")
-    for name in members:
-        if name not in listed and name != "manifest.json":
+        raise Broken("V101", f"no manifest: {error}") from None
+    needed = MEMBERS + ("|log.ndjson" if said["log"] == "full" else "")
+    needed += "|openings.ndjson" if said["bodies"] == "included" else ""
+    more = "|blobs/[0-9a-f]{64}" if said["bodies"] == "included" else ""
+    more += r"|proofs/(0|[1-9][0-9]{0,14})\.tlog-proof" if said["log"] == "proofs" else ""
+    for name in sorted(set(said["members"]) | set(members) | set(needed.split("|"))):
+        listed, content = said["members"].get(name), members.get(name)
+        if not re.fullmatch(needed + more, name) or (listed is None and content is not None):
             out.find("V102", name)
-    for name in listed:
-        if name not in required and not re.fullmatch(f"-{more}", name):
-            out.find("V102", f"no such bundle has a member {name}")
-        if name in members:
-            digest = sha256(members[name]).hexdigest()
-            as_named = not name.startswith("blobs/") or name == f"blobs/{digest}"
-            if listed[name] != {"bytes": len(members[name]), "sha256": digest} or not as_named:
-                out.find("V104", name)
-    for name in sorted((required | set(listed)) - set(members)) + sorted((required & set(members)) - set(listed)):
-        out.find("V103", name)
+            members.pop(name, None)
+        elif listed is None or content is None:
+            out.find("V103", name)
+        elif listed != {"bytes": len(content), "sha256": sha256(content).hexdigest()}:
+            out.find("V104", name)
     return said
 
 
-def lines(members: Members, name: str, out: Outcome) -> list[bytes]:
+def lines(members: dict[str, bytes], name: str, out: Outcome) -> list[bytes]:
     """The lines of a member."""
     *found, rest = members.get(name, b"").split(b"\n")
     if rest:
@@ -178,22 +148,22 @@ def lines(members: Members, name: str, out: Outcome) -> list[bytes]:
     return [*found, rest] if rest else found
 
 
-# Section 2: canonical records. Section 4: their members.
+# Section 2: canonical records.
 
 
 def record(raw: bytes) -> Record:
-    """The record that these canonical bytes are; V207 or V201."""
+    """The record that these canonical bytes are."""
     if len(raw) > 65_535:
         raise Broken("V207", "longer than 65,535 bytes")
     try:
         value = json.loads(raw.decode(), object_pairs_hook=unique, parse_float=refuse, parse_constant=refuse)
-        plain(value, 1)
+        bounded(value, 1)
         again = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
         if not isinstance(value, dict) or again != raw:
             raise ValueError("another spelling")
     except (ValueError, RecursionError) as error:
-        raise Broken("V201", str(error)) from None
-    return value
+        raise Broken("V201", f"not canonical: {error}") from None
+    return dict(value)
 
 
 def unique(pairs: list[tuple[str, Any]]) -> Record:
@@ -208,16 +178,16 @@ def refuse(source: str) -> None:
     raise ValueError(f"{source[:20]} is no integer")
 
 
-def plain(value: object, depth: int) -> None:
+def bounded(value: object, depth: int) -> None:
     """At most 16 levels, integers within 2^53 - 1."""
     if depth > 16 or (type(value) is int and abs(value) >= 1 << 53):
         raise ValueError("too deep, or an integer beyond 2^53 - 1")
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        plain(item, depth + 1)
+        bounded(item, depth + 1)
 
 
 def is_a(kind: str, value: object) -> bool:
-    """Whether a value is of one of the KINDS."""
+    """Whether a value is of this kind (section 4)."""
     if kind == "count":
         return type(value) is int and value >= 0
     return isinstance(value, str) and re.fullmatch(KINDS[kind], value, re.DOTALL) is not None
@@ -237,11 +207,11 @@ def typed(raw: bytes, forms: dict[str, str]) -> Record | None:
         return None
     if (
         type(version) is not int
-        or version != 1
+        or version < 1
         or not has(said, forms[""])
         or not has(said, forms.get(said["type"], ""))
     ):
-        raise Broken("V206", "unknown type or member for its version")
+        raise Broken("V206", "a member is missing, or of another kind than it has to be")
     return said
 
 
@@ -295,7 +265,7 @@ def signed(key: bytes, message: bytes, signature: bytes) -> bool:
     return all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
 
 
-# Sections 3 and 6: hashes, keys and checkpoints.
+# Sections 3 and 6: hashes, keys, checkpoints.
 
 
 def leaf_hash(raw: bytes) -> bytes:
@@ -303,33 +273,28 @@ def leaf_hash(raw: bytes) -> bytes:
     return sha256(b"\x00" + raw).digest()
 
 
-def node_hash(left: bytes, right: bytes) -> bytes:
-    """RFC 6962, section 2.1."""
-    return sha256(b"\x01" + left + right).digest()
-
-
 def root_of(leaves: list[bytes]) -> bytes:
     """The Merkle tree hash over leaf hashes (RFC 6962, section 2.1)."""
     if len(leaves) < 2:
         return leaves[0] if leaves else sha256(b"").digest()
     middle = 1 << (len(leaves) - 1).bit_length() - 1
-    return node_hash(root_of(leaves[:middle]), root_of(leaves[middle:]))
+    return sha256(b"\x01" + root_of(leaves[:middle]) + root_of(leaves[middle:])).digest()
 
 
-def proven_root(index: int, size: int, node: bytes, hashes: list[bytes]) -> bytes | None:
-    """The root that an inclusion proof leads to (RFC 6962, section 2.1.1)."""
-    if size <= 1 or not hashes:
-        return node if size == 1 and index == 0 and not hashes else None
-    middle, last = 1 << (size - 1).bit_length() - 1, hashes[-1]
+def proven_root(index: int, size: int, node: bytes, path: list[bytes]) -> bytes:
+    """The root that an inclusion proof leads to (RFC 6962, section 2.1.1); nothing for a path of another length."""
+    if size <= 1 or not path:
+        return node if size == 1 and index == 0 and not path else b""
+    middle = 1 << (size - 1).bit_length() - 1
     if index < middle:
-        below = proven_root(index, middle, node, hashes[:-1])
-        return below and node_hash(below, last)
-    below = proven_root(index - middle, size - middle, node, hashes[:-1])
-    return below and node_hash(last, below)
+        below = proven_root(index, middle, node, path[:-1])
+        return below and sha256(b"\x01" + below + path[-1]).digest()
+    below = proven_root(index - middle, size - middle, node, path[:-1])
+    return below and sha256(b"\x01" + path[-1] + below).digest()
 
 
 class Key:
-    """A vkey of C2SP signed-note: its name, the label `name+id`, the Ed25519 key."""
+    """A vkey (C2SP signed-note): its name, its id, its label `name+id`, the Ed25519 key."""
 
     def __init__(self, vkey: str) -> None:
         self.name, _, rest = vkey.partition("+")
@@ -340,272 +305,182 @@ class Key:
         if spelled != vkey or len(raw) != 33 or raw[0] != 1 or not self.name or re.search(r"\s", self.name):
             raise ValueError("not the vkey of an Ed25519 key")
 
-    def signs(self, note: Note) -> bool:
-        """Whether the note has lines of this key, and all of them are true."""
-        own = [raw[4:] for name, raw in note.signatures if name == self.name and raw[:4] == self.id]
-        return bool(own) and all(signed(self.public, note.text, each) for each in own)
-
 
 class Note:
-    """A checkpoint: origin, size and root, and its signature lines (C2SP tlog-checkpoint)."""
+    """A checkpoint (C2SP tlog-checkpoint): origin, size and root, and its signature lines."""
 
     def __init__(self, raw: bytes) -> None:
         head, _, tail = raw.decode().rpartition("\n\n")
         self.text, (self.origin, size, root) = f"{head}\n".encode(), head.split("\n")
-        self.size, self.root = int(size), base64.b64decode(root, validate=True)
-        self.signatures = []
-        for line in tail.split("\n")[:-1]:
-            dash, name, encoded = line.split(" ")
-            self.signatures.append((name, base64.b64decode(encoded, validate=True)))
-            if (
-                dash != "\u2014"
-                or base64.b64encode(self.signatures[-1][1]).decode() != encoded
-                or "+" in name
-                or not name
-            ):
-                raise ValueError("not a signature line")
-        canonical = f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n".encode() == self.text
-        good = canonical and self.origin and self.size >= 0 and len(self.root) == 32 and tail.endswith("\n")
-        if not good or re.search(r"[\x00-\x09\x0b-\x1f]", raw.decode()):
-            raise ValueError("not a checkpoint")
+        self.size, self.root, self.lines = int(size), base64.b64decode(root), tail.split("\n")
+        fair = f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n".encode() == self.text
+        line = re.compile("\u2014 ([^\\s+]+) ([A-Za-z0-9+/]+=*)")
+        self.signatures = [(each[1], base64.b64decode(each[2])) for each in map(line.fullmatch, self.lines) if each]
+        fair = fair and bool(self.origin) and self.size >= 0 and len(self.root) == 32
+        fair = (
+            fair and self.lines[len(self.signatures) :] == [""] and not re.search(r"[\x00-\x09\x0b-\x1f]", head + tail)
+        )
+        if (
+            not fair
+            or [f"\u2014 {name} {base64.b64encode(sig).decode()}" for name, sig in self.signatures] != self.lines[:-1]
+        ):
+            raise ValueError("not a checkpoint of three lines, with its signature")
+
+    def signed_by(self, key: Key) -> bool:
+        """Whether there are lines of this key, and all of them are true."""
+        own = [raw[4:] for name, raw in self.signatures if name == key.name and raw[:4] == key.id]
+        return bool(own) and all(signed(key.public, self.text, each) for each in own)
 
 
 class Log:
     """Section 7, rules 6 to 8: what the log says once it is checked."""
 
-    def __init__(self, said: Record, members: Members, pin: Key | None, out: Outcome) -> None:
-        self.origin, self.newer, self.sealed = "", False, ""
+    def __init__(self, said: Record, members: dict[str, bytes], pin: Key | None, out: Outcome) -> None:
+        self.origin, self.sealed, self.size, self.newer = "", "", said["size"], False
         self.key: Key | None = None
-        self.size, self.hashes, self.records = said["size"], list[bytes](), dict[int, Record]()
-        times: dict[int, str] = {}
-        shown = (
-            self.proofs(said, members, out) if said["log"] == "proofs" else enumerate(lines(members, "log.ndjson", out))
-        )
-        for self.last, raw in shown:
+        self.hashes, self.records = list[bytes](), dict[int, Record]()
+        whole = said["log"] == "full"
+        for at, raw in enumerate(lines(members, "log.ndjson", out)) if whole else self.proofs(members, out):
             self.hashes.append(leaf_hash(raw))
             try:
                 leaf = typed(raw, LEAF)
-                if leaf and (leaf["type"] == "store.created") != (self.last == 0):
-                    raise Broken("V206")
+                if leaf and (leaf["type"] == "store.created") != (at == 0):
+                    raise Broken("V301", "a log begins with store.created, which comes nowhere else")
+                self.newer = self.newer or leaf is None
+                self.records[at] = leaf or {"type": "", "ts": ""}
             except Broken as error:
-                out.find("V301", f"leaf {self.last}: {error.sentence}")
-                continue
-            if leaf is None:
-                out.newer.append(f"leaf {self.last} is newer than this program")
-                self.newer = True
-            else:
-                self.records[self.last], times[self.last + 1] = leaf, leaf["ts"]
-        if said["log"] == "proofs":
-            out.counts["PARTIAL_LOG"] = self.size - len(self.hashes)
-            self.hashes = []
-        else:
-            self.size = len(self.hashes)
-        if 0 in self.records:
-            self.origin = self.records[0]["origin"]
+                out.find("V301", f"leaf {at}: {error}")
+        out.counts["PARTIAL_LOG"] = 0 if whole else self.size - len(self.hashes)
+        self.hashes, self.size = (self.hashes, len(self.hashes)) if whole else ([], self.size)
+        if self.newer:
+            out.newer.append("the log has leaves that are newer than this program")
+        first = self.records.get(0, {})
+        if first.get("type") == "store.created":
+            self.origin = first["origin"]
             try:
-                self.key = Key(self.records[0]["vkey"])
+                self.key = Key(first["vkey"])
             except ValueError:
-                pass  # no checkpoint bears a true signature of it
-        label = self.key.label if self.key else ""
-        if pin and self.origin and (not self.key or (pin.label, pin.public) != (label, self.key.public)):
-            out.find("V431", f"the log names {label or 'none'}, the pinned key is {pin.label}")
-        if "vkey" in members and self.records.get(0) and members["vkey"] != f"{self.records[0]['vkey']}\n".encode():
-            out.find("V431", "the vkey that lies in the bundle is not the one that its log names")
-        if "checkpoint" in members:
-            self.check_note(members["checkpoint"], said, pin, out, times)
-        else:
-            out.find("V001", "no checkpoint signs anything of it")
+                out.find("V401", "leaf 0 names no key")
+            if members.get("vkey") != f"{first['vkey']}\n".encode():
+                out.find("V431", "the vkey that lies in the bundle is not the one that its log names")
+            if pin and (not self.key or (pin.label, pin.public) != (self.key.label, self.key.public)):
+                out.find("V431", f"the log names another key than the pinned one, {pin.label}")
+        self.check(members, said, pin, out)
 
-    def proofs(self, said: Record, members: Members, out: Outcome) -> Iterator[tuple[int, bytes]]:
+    def proofs(self, members: dict[str, bytes], out: Outcome) -> Iterator[tuple[int, bytes]]:
         """The leaves that tlog-proofs carry (C2SP), each with its way to the checkpoint's root."""
-        names = {int(name[7:-11]): name for name in members if name.startswith("proofs/") and name in said["members"]}
+        names = {int(name[7:-11]): name for name in members if name.startswith("proofs/")}
         if 0 not in names or self.size - 1 not in names:
             out.find("V403", "the first or the last leaf below the checkpoint is missing")
         for index, name in sorted(names.items()):
             head, _, note = members[name].partition(b"\n\n")
             try:
-                magic, extra, _, *path = head.decode().split("\n")
-                leaf, hashes = base64.b64decode(extra[6:]), [base64.b64decode(each) for each in path]
-                again = [magic, f"extra {base64.b64encode(leaf).decode()}", f"index {index}"]
-                again += [base64.b64encode(each).decode() for each in hashes]
-                fair = magic == "c2sp.org/tlog-proof@v1" and "\n".join(again).encode() == head
-                root = proven_root(index, self.size, leaf_hash(leaf), hashes)
-                if not fair or note != members["checkpoint"] or root != Note(note).root:
+                leaf, *path = (
+                    base64.b64decode(part) for part in re.findall(rb"(?m)^(?:extra )?([A-Za-z0-9+/]+=*)$", head)
+                )
+                again = [f"c2sp.org/tlog-proof@v1\nextra {base64.b64encode(leaf).decode()}\nindex {index}"]
+                again += [base64.b64encode(each).decode() for each in path]
+                root = proven_root(index, self.size, leaf_hash(leaf), path)
+                if "\n".join(again).encode() != head or note != members.get("checkpoint") or root != Note(note).root:
                     raise ValueError("it does not lead to the root of the checkpoint")
-            except (ValueError, KeyError) as error:
-                out.find("V403", f"{name}: {error}")
-            else:
                 yield index, leaf
+            except ValueError as error:
+                out.find("V403", f"{name}: {error}")
 
-    def check_note(self, raw: bytes, said: Record, pin: Key | None, out: Outcome, times: dict[int, str]) -> None:
-        """Rule 8."""
-        before = len(out.findings)
+    def check(self, members: dict[str, bytes], said: Record, pin: Key | None, out: Outcome) -> None:
+        """The checkpoint: its signature, and what it states."""
+        before, trusted = len(out.findings), pin or self.key
         try:
-            note = Note(raw)
+            note = Note(members.get("checkpoint", b""))
         except ValueError as error:
             out.find("V401", f"the checkpoint cannot be read: {error}")
             return
-        trusted = pin or self.key
-        if not (trusted and trusted.signs(note)) and (pin or self.origin):
-            out.find("V401", "the checkpoint bears no true signature")
+        if trusted and not note.signed_by(trusted):
+            out.find("V401", f"the checkpoint bears no true signature of {trusted.label}")
         if (note.origin, note.size) != (said["origin"], said["size"]):
             out.find("V101", "the manifest names another log or size than the checkpoint")
         if self.origin and note.origin != self.origin:
-            out.find("V404", f"the checkpoint is of the log {note.origin}")
+            out.find("V404", "the checkpoint is of another log")
         if note.size > self.size:
             out.find("V402", f"the checkpoint covers {note.size} leaves, the log has {self.size}")
-        elif note.size != said["size"] or not self.had(note.size, note.root):
-            out.find("V403", "the checkpoint does not state what its leaves give")
+        elif not self.had(note.size, note.root):
+            out.find("V403", "the checkpoint does not state what the leaves give")
         if len(out.findings) == before and trusted:
-            self.sealed = f"checkpoint {note.size} at {times.get(note.size, '')}"
+            self.sealed = f"checkpoint {note.size} at {self.records.get(note.size - 1, {}).get('ts', '')}"
 
     def had(self, size: int, root: bytes) -> bool:
         """Whether the first leaves have this root; true where they are not all there."""
-        return size > len(self.hashes) or (size >= 0 and root_of(self.hashes[:size]) == root)
+        return size > len(self.hashes) or root_of(self.hashes[:size]) == root
 
     def of(self, run: str, kind: str) -> list[Record]:
         """The leaves of a type about a run."""
         return [each for each in self.records.values() if each.get("run") == run and each["type"] == kind]
 
 
-class Run:
-    """Section 7, rules 1 to 5: the events of one run, and what the log says of it."""
-
-    def __init__(self, run: str, rows: list[tuple[int, bytes, str]], log: Log, out: Outcome) -> None:
-        self.run, self.log, self.out = run, log, out
-        self.rows = {seq: raw for seq, raw, _ in reversed(rows)}
-        # An event's hash is the one that is kept with it, or the one that its bytes give; they differ: V203.
-        self.hashes = {seq: (kept, event_hash(raw)) for seq, raw, kept in reversed(rows)}
-        self.said: dict[int, Record] = {}
-        self.unread: set[int] = set()
-        self.whole, self.last, self.close, self.count = True, -1, -1, len(rows)
-        said = [each for kind in ("open", "head", "close") for each in log.of(run, f"run.{kind}")]
-        self.promised = max((each.get("n", 1) for each in said), default=0)
-        for seq, raw, _ in rows:
-            self.read(seq, raw)
-        if rows:
-            self.check_log()
-        elif said:
-            out.find("V210", "the log knows the run, none of its events is there", run)
-
-    def find(self, code: str, sentence: str = "", seq: int | None = None) -> None:
-        """Adds a finding about this run."""
-        self.whole = self.whole and code not in ("V201", "V202", "V203", "V204", "V206", "V207")
-        self.out.find(code, sentence, self.run, seq)
-
-    def is_gap(self, seq: int) -> bool:
-        """Whether an event is missing between others."""
-        return 0 <= seq < self.last and seq not in self.hashes
-
-    def excuses(self, seq: int) -> bool:
-        """Whether it was said already that the event with this seq cannot be read."""
-        return seq in self.unread or self.is_gap(seq) or self.last < seq < self.promised
-
-    def is_head(self, head: str, seq: int) -> bool:
-        """Whether an event has this hash; true of one that is reported as missing already."""
-        return self.is_gap(seq) or head in self.hashes.get(seq, ())
-
-    def read(self, seq: int, raw: bytes) -> None:
-        """Rules 1 to 4, of one event."""
-        if seq in self.said or seq in self.unread:
-            self.find("V204", "this seq occurs twice", seq)
-            return
-        if seq > self.last + 1:
-            self.find("V202", "an event is missing", self.last + 1)
-        before, self.last = self.said.get(seq - 1), seq
+def check_run(run: str, rows: list[tuple[bytes, str]], log: Log, out: Outcome) -> dict[int, Record]:
+    """Section 7, rules 1 to 5: one run, event by event, and what the log says of it; its events by seq."""
+    found: dict[int, Record] = {}
+    before = len(out.findings)
+    genesis = sha256(f"edgetape/genesis/v1\n{log.origin}\n{run}".encode()).hexdigest()
+    tree, hashes, prev, clock, close = list[bytes](), [], {genesis}, 0, -1
+    for seq, (raw, kept) in enumerate(rows):
+        here = {kept, sha256(b"edgetape/event/v1\n" + raw).hexdigest()}
+        if len(here) > 1:
+            out.find("V203", "its bytes do not give the hash that is kept with it", run, seq)
+        if close >= 0:
+            out.find("V216", "the run was closed before", run, seq)
         try:
             said = typed(raw, EVENT)
             if said and (said["type"] == "run.open") != (seq == 0):
                 raise Broken("V206", "a run begins with run.open, which comes nowhere else")
+            if said and (said["run"], said["seq"]) != (run, seq):
+                raise Broken(
+                    "V202", f"an event is missing, double or elsewhere: it says that it is event {said['seq']}"
+                )
+            if said and said["prev"] not in prev:
+                raise Broken("V203" if seq else "V212", "it does not follow what stands before it")
+            if said and (said["mono_us"] < clock or said.get("origin", log.origin) != log.origin):
+                raise Broken("V205" if seq else "V212", "its clock runs backwards, or it is of another store")
+            if said and said["type"] == "run.close":
+                close = seq
+                whole = len(out.findings) == before  # a fault is named once, where it is
+                if said["n"] != seq or said["head"] not in prev or (whole and said["root"] != root_of(tree).hex()):
+                    raise Broken("V215", "it closes another run than the events before it")
+            if said:
+                found[seq], clock = said, said["mono_us"]
+            else:
+                out.newer.append(f"run {run} seq {seq} is newer than this program")
         except Broken as error:
-            self.unread.add(seq)
-            self.check_hash(seq)
-            self.find(error.code, error.sentence, seq)
-            return
-        if said is None:
-            self.unread.add(seq)
-            self.whole = False
-            self.out.newer.append(f"run {self.run} seq {seq} is newer than this program")
-            return
-        self.said[seq] = said
-        self.check_hash(seq)
-        if (said["run"], said["seq"]) != (self.run, seq):
-            self.find("V202", "the record says that it stands elsewhere", seq)
-        if seq == 0 and self.log.origin and (said["prev"], said["origin"]) != (self.genesis(), self.log.origin):
-            self.find("V212", "it does not begin in this store", 0)
-        if seq and seq - 1 in self.hashes and said["prev"] not in self.hashes[seq - 1]:
-            self.find("V203", "the event before it has another hash", seq)
-        elif before and said["mono_us"] < before["mono_us"]:
-            self.find("V205", "its clock runs backwards", seq)
-        if self.close < 0 and said["type"] == "run.close":
-            self.close = seq
-        self.out.counts["GAPS"] += said["type"] == "gap"
-
-    def check_hash(self, seq: int) -> None:
-        """Rule 3, of the event's own bytes."""
-        if len(set(self.hashes[seq])) > 1:
-            self.find("V203", "its bytes do not give the hash that is kept with it", seq)
-
-    def genesis(self) -> str:
-        """What stands before event 0 (section 3)."""
-        return sha256(b"edgetape/genesis/v1\n" + f"{self.log.origin}\n{self.run}".encode()).hexdigest()
-
-    def check_log(self) -> None:
-        """Rule 5."""
-        opened, heads, closed = (self.log.of(self.run, f"run.{kind}") for kind in ("open", "head", "close"))
-        point = self.said.get(0, {}).get("checkpoint")
-        if not (isinstance(point, dict) and has(point, "size count root hash")):
-            point = None
-        if point and point["size"] > self.log.size:
-            self.find("V402", "the run began when the log was longer than it is", 0)
-        elif point and not self.log.had(point["size"], bytes.fromhex(point["root"])):
-            self.find("V403", "the run began when the log had another root", 0)
-        if self.close < 0:
-            self.out.counts["OPEN_RUN"] += 1
-        else:
-            self.check_close(bool(closed))
-        if opened and (opened[0]["genesis"] != self.genesis() or not self.is_head(opened[0]["head"], 0)):
-            self.find("V212", "the log committed to another beginning", 0)
-        if not opened and not self.log.newer:
-            self.find("V211", "the log has no run.open for it")
-        for leaf in heads:
-            if not self.is_head(leaf["head"], leaf["n"] - 1):
-                self.find("V213", "the log committed to another event here", leaf["n"] - 1)
-        if closed and closed[0]["n"] != self.last + 1:
-            self.find("V214", f"the log closed it with {closed[0]['n']} events, there are {self.last + 1}")
-        elif closed:
-            if not self.is_head(closed[0]["head"], self.last):
-                self.find("V213", "the log committed to another event here", self.last)
-            if self.close >= 0 and self.whole and closed[0]["root"] != self.said[self.close]["root"]:
-                self.find("V215", "the log states another root than the run itself")
-        covered = max((leaf["n"] for leaf in heads + closed[:1]), default=len(opened[:1]))
-        self.out.counts["UNSEALED_TAIL"] += max(0, self.count - covered) if self.log.sealed else self.count
-
-    def check_close(self, known: bool) -> None:
-        """Rule 5, the run's own end."""
-        seq, said = self.close, self.said[self.close]
-        if not known and not self.log.newer:
-            self.find("V214", "the run is closed, the log does not know of it", seq)
-        if said["n"] != seq:
-            self.find("V214", f"it counts {said['n']} events before it, there are {seq}", seq)
-        if not self.is_head(said["head"], seq - 1):
-            self.find("V213", "it names another head than the event before it", seq)
-        if (
-            self.whole
-            and said["root"] != root_of([leaf_hash(raw) for at, raw in sorted(self.rows.items()) if at < seq]).hex()
-        ):
-            self.find("V215", "it states another root than its events give", seq)
-        for later in sorted(at for at in self.rows if at > seq):
-            self.find("V216", "the run was closed before", later)
-
-
-def event_hash(raw: bytes) -> str:
-    """Section 3."""
-    return sha256(b"edgetape/event/v1\n" + raw).hexdigest()
+            out.find(error.code, str(error), run, seq)
+        tree.append(leaf_hash(raw))
+        hashes.append(here)
+        prev = here
+    opened, heads, closed = log.of(run, "run.open"), log.of(run, "run.head"), log.of(run, "run.close")
+    if (not opened and not log.newer) or any((each["genesis"], 1) != (genesis, len(rows[:1])) for each in opened[:1]):
+        out.find("V212" if opened else "V211", "the log has no run.open for it, or of another beginning", run)
+    for leaf in opened[:1] + heads + closed[:1]:
+        last = leaf.get("n", 1) - 1
+        if last not in range(len(hashes)) or leaf["head"] not in hashes[last]:
+            out.find("V213", f"the log committed to another event {last}", run, last)
+    if closed and (
+        closed[0]["n"] != len(rows) or (close >= 0 and closed[0]["root"] != found.get(close, closed[0])["root"])
+    ):
+        out.find("V214", f"the log closed it with {closed[0]['n']} events", run)
+    elif close >= 0 and not closed and not log.newer:
+        out.find("V214", "the run is closed, the log does not know of it", run, close)
+    point = found.get(0, {}).get("checkpoint")
+    point = point if isinstance(point, dict) and has(point, "size count root hash") else {"size": 0, "root": EMPTY}
+    if point["size"] > log.size or not log.had(point["size"], bytes.fromhex(point["root"])):
+        out.find("V403", "the run began when the log was another one", run, 0)
+    covered = max((leaf.get("n", 1) for leaf in opened + heads + closed), default=0) if log.sealed else 0
+    out.counts["UNSEALED_TAIL"] += max(0, len(rows) - covered)
+    out.counts["OPEN_RUN"] += close < 0
+    out.counts["GAPS"] += sum(each["type"] == "gap" for each in found.values())
+    return found
 
 
 def commitments(value: object, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """The commitments of a record, each with the JSON Pointer of its place."""
+    """The commitments of a record, each with the JSON Pointer of its place (section 5)."""
     if isinstance(value, dict) and set(value) == {"body"} and isinstance(value["body"], str):
         yield pointer, value["body"]
     elif isinstance(value, (dict, list)):
@@ -613,95 +488,79 @@ def commitments(value: object, pointer: str = "") -> Iterator[tuple[str, str]]:
             yield from commitments(each, f"{pointer}/{name}")
 
 
-def check_bodies(runs: dict[str, Run], members: Members, said: Record, out: Outcome) -> int:
-    """Rule 9, for all runs; how many bodies their readable events commit to."""
-    open_ones = {
-        (run, seq, pointer): named
-        for run, each in runs.items()
-        for seq, event in each.said.items()
-        for pointer, named in commitments(event)
-    }
-    count = len(open_ones)
-    if said["bodies"] == "withheld":
-        out.counts["PAYLOADS_WITHHELD"] = count
-        return 0
-    before: tuple[str, int, str] = ("", -1, "")
-    named_blobs = set()
+def check_bodies(named: dict[tuple[str, int, str], str], members: dict[str, bytes], out: Outcome) -> None:
+    """Section 7, rule 9: openings against commitments, bodies against openings."""
+    before, blobs = ("", -1, ""), {name for name in members if name.startswith("blobs/")}
     for raw in lines(members, "openings.ndjson", out):
         try:
             line = record(raw)
-            salt = base64.urlsafe_b64decode(line["salt"] + "=") if has(line, OPENING) and len(line) == 6 else b""
-            if base64.urlsafe_b64encode(salt).decode() != f"{line.get('salt')}=":
-                raise Broken("V602", "not an opening")
-        except Broken as error:
-            out.find("V602", error.sentence)
-            continue
-        place = (line["run"], line["seq"], line["pointer"])
-        if place <= before:
-            out.find("V602", "an opening stands twice, or not in the order of the events")
-        before = place
-        name = f"blobs/{line['sha256']}"
-        named_blobs.add(name)
-        run = runs.get(place[0])
-        named = open_ones.pop(place, None)
-        sealed = salt + bytes.fromhex(line["sha256"]) + line["length"].to_bytes(8, "big")
-        blob = members.get(name) if name in said["members"] else None
-        if named is None:
-            if run is None or not run.excuses(place[1]):
-                out.find("V606", f"{place[2]} is kept, no event commits to it", *place[:2])
-        elif sha256(b"edgetape/body/v1\n" + sealed).hexdigest() != named:
-            out.find("V602", place[2], *place[:2])
-        elif blob is None:
-            out.find("V603", place[2], *place[:2])
-        elif len(blob) != line["length"] or sha256(blob).hexdigest() != line["sha256"]:
-            out.find("V604", place[2], *place[:2])
-    for run_id, seq, pointer in open_ones:
-        out.find("V601", f"{pointer} has no opening", run_id, seq)
-    for name in sorted(name for name in said["members"] if name.startswith("blobs/") and name not in named_blobs):
-        out.find("V606", f"{name} is kept, no opening names it")
-    return count
-
-
-def placed(found: list[bytes], runs: list[str]) -> Iterator[tuple[str, int, bytes]]:
-    """Each event where it says that it stands, or else behind the line before it."""
-    run, seq = runs[0] if runs else "", -1
-    for raw in found:
-        seq += 1
-        try:
-            said = json.loads(raw)
+            salt = base64.urlsafe_b64decode(f"{line.get('salt')}=")
             if (
-                said["run"].isascii()
-                and len(said["run"]) == 36
-                and is_a("count", said["seq"])
-                and said["seq"] < 1 << 53
+                not has(line, OPENING)
+                or len(line) != 6
+                or base64.urlsafe_b64encode(salt).decode() != f"{line['salt']}="
             ):
-                run, seq = said["run"], said["seq"]
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            pass  # it stands behind the line before it
-        yield run, seq, raw
+                raise ValueError("not an opening")
+        except (Broken, ValueError) as error:
+            out.find("V602", f"a line of openings.ndjson: {error}")
+            continue
+        place, name = (line["run"], line["seq"], line["pointer"]), f"blobs/{line['sha256']}"
+        opened = salt + bytes.fromhex(line["sha256"]) + line["length"].to_bytes(8, "big")
+        commitment, blob = named.pop(place, None), members.get(name)
+        blobs.discard(name)
+        if place <= before:
+            out.find("V602", "it stands twice, or not in the order of the events", *place[:2])
+        elif commitment is None:
+            out.find("V606", f"{place[2]} is kept, no event commits to it", *place[:2])
+        elif sha256(b"edgetape/body/v1\n" + opened).hexdigest() != commitment:
+            out.find("V602", f"{place[2]}: the opening does not give the commitment", *place[:2])
+        elif blob is None or (len(blob), sha256(blob).hexdigest()) != (line["length"], line["sha256"]):
+            out.find("V603" if blob is None else "V604", f"{place[2]}: the body is missing or another one", *place[:2])
+        before = place
+    for run, seq, pointer in named:
+        out.find("V601", f"{pointer} has no opening", run, seq)
+    for name in blobs:
+        out.find("V606", f"{name} is kept, no opening names it")
 
 
 def verify(path: Path, pin: Key | None, out: Outcome) -> str:
-    """Checks everything, and gives what stands in the verdict's line between flags and end."""
+    """Checks everything, and gives what stands in the verdict's line behind the flags."""
     members = load(path)
     said = manifest(members, out)
-    listed = {name: content for name, content in members.items() if name in said["members"]}
-    log = Log(said, listed, pin, out)
-    rows: dict[str, list[tuple[int, bytes, str]]] = {run: [] for run in said["runs"]}
-    events = lines(listed, "events.ndjson", out)
-    kept = [line.decode("latin-1") for line in lines(listed, "hashes.txt", out)]
+    log = Log(said, members, pin, out)
+    events = lines(members, "events.ndjson", out)
+    kept = [line.decode("latin-1") for line in lines(members, "hashes.txt", out)]
     if len(kept) != len(events) or not all(is_a("hash", each) for each in kept):
         out.find("V104", "hashes.txt has not one hash an event, a line each")
-        kept = [event_hash(raw) for raw in events]
-    for (run, seq, raw), hashed in zip(placed(events, said["runs"]), kept):
+        kept = [sha256(b"edgetape/event/v1\n" + raw).hexdigest() for raw in events]
+    rows: dict[str, list[tuple[bytes, str]]] = {run: [] for run in said["runs"]}
+    run = min(rows, default="")
+    for raw, hashed in zip(events, kept):
+        try:
+            stated = json.loads(raw)["run"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            stated = None
+        run = stated if is_a("run", stated) else run  # else it belongs to the run of the line before it
         if run not in rows:
             out.find("V101", f"the manifest does not name the run {run}")
-        rows.setdefault(run, []).append((seq, raw, hashed))
-    runs = {run: Run(run, rows[run], log, out) for run in sorted(rows)}
-    bodies = check_bodies(runs, listed, said, out)
+        rows.setdefault(run, []).append((raw, hashed))
+    for empty in [run for run in rows if not rows[run]]:
+        out.find("V101", f"the manifest names the run {empty}, of which there is no event")
+    found = {run: check_run(run, rows[run], log, out) for run in sorted(rows)}
+    named = {
+        (run, seq, pointer): body
+        for run, each in found.items()
+        for seq, event in each.items()
+        for pointer, body in commitments(event)
+    }
+    bodies = len(named) if said["bodies"] == "included" else 0
+    if said["bodies"] == "included":
+        check_bodies(named, members, out)
+    else:
+        out.counts["PAYLOADS_WITHHELD"] = len(named)
     if not events:
         out.find("V001", "there is no event in it")
-    subject = f"run {min(runs)}" if len(runs) == 1 else f"bundle of {log.origin}: {len(runs)} runs"
+    subject = f"run {min(rows)}" if len(rows) == 1 else f"bundle of {log.origin}: {len(rows)} runs"
     key = log.key.label if log.key else "unknown"
     return f"{subject}: {len(events)} events, {bodies} bodies; {log.sealed or 'no checkpoint'}; key {key}"
 
@@ -712,33 +571,29 @@ def main(arguments: list[str], out: Outcome) -> int:
     options.add_argument("bundle", nargs="?", default=".", help="a ZIP or a folder; this folder by default")
     options.add_argument("--pin", metavar="VKEY", help="the key that signatures must be of (the vkey, or a file)")
     given = options.parse_args(arguments)
-    pin = None
     try:
-        if given.pin:
-            pin = Key(Path(given.pin).read_text().strip() if Path(given.pin).is_file() else given.pin)
+        pin = given.pin and Key(Path(given.pin).read_text().strip() if Path(given.pin).is_file() else given.pin)
     except (OSError, ValueError) as error:
         print(f"verify.py: no vkey: {error}", file=sys.stderr)
         return 2
     try:
         told = verify(Path(given.bundle), pin, out)
     except Broken as error:
-        out.find(error.code, error.sentence)
+        out.find(error.code, str(error))
         told = "bundle: 0 events, 0 bodies; no checkpoint; key unknown"
     except OSError as error:
         print(f"verify.py: {given.bundle} cannot be read: {error}", file=sys.stderr)
         return 3
-    for code, run, seq, sentence in out.findings:
-        where = (f" run {run}" if run else "") + (f" seq {seq}" if seq is not None else "")
-        print(f"{code}{where}: {sentence}".encode("ascii", "backslashreplace").decode())
-    print(*out.newer, sep="\n", end="\n" if out.newer else "")
+    for sentence in [each[2] for each in out.findings] + out.newer:
+        print(sentence.encode("ascii", "backslashreplace").decode())
     names = ("OPEN_RUN", "UNSEALED_TAIL", "GAPS", "PARTIAL_LOG", "PAYLOADS_WITHHELD")
     flags = ([] if pin else ["UNATTRIBUTED"]) + ["UNWITNESSED", "UNTIMED"]
     flags += [f"{name} {out.counts[name]}" for name in names if out.counts[name]]
     codes = {each[0] for each in out.findings}
     status = 20 if codes - {"V001"} else 30 if codes or out.newer else 0
-    word = {0: "VERIFIED", 20: "INVALID", 30: "INCOMPLETE"}[status]
-    print(f"{word} ({', '.join(flags)}) {told}")
-    print(LIMITS, file=sys.stderr)
+    print(f"{ {0: 'VERIFIED', 20: 'INVALID', 30: 'INCOMPLETE'}[status] } ({', '.join(flags)}) {told}")
+    print("Without anything kept outside the operator's reach, verification proves only that", file=sys.stderr)
+    print("the store agrees with itself and with the holder of the key.", file=sys.stderr)
     return status
 
 

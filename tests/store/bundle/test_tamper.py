@@ -118,9 +118,9 @@ def leaf_dropped(parcel: Parcel) -> None:
 
 SEALED: dict[str, tuple[Attack, set[tuple[str, int | None]]]] = {
     "t01 a field": (t01, {("V203", MIDDLE)}),
-    "t02 a field and its hash": (t02, {("V203", MIDDLE + 1), ("V215", 7)}),
+    "t02 a field and its hash": (t02, {("V203", MIDDLE + 1)}),
     "t03 a payload": (t03, {("V104", None), ("V604", MIDDLE)}),
-    "t04 a middle event": (events(lambda each: each.pop(MIDDLE)), {("V202", MIDDLE), ("V606", MIDDLE)}),
+    "t04 a middle event": (events(lambda each: each.pop(MIDDLE)), {("V202", MIDDLE)}),
     "t05 the last event": (events(lambda each: each.pop()), {("V214", None)}),
     "t08 reorder": (events(reorder), {("V202", MIDDLE)}),
     "t09 duplicate": (events(lambda each: each.insert(MIDDLE, each[MIDDLE])), {("V204", MIDDLE)}),
@@ -145,11 +145,13 @@ def test_evidence_cannot_be_changed_though_the_manifest_is_made_to_fit(
     attack, expected = SEALED[name]
     attack(parcel)
     parcel.seal()
-    code, findings = both(parcel.write(tmp_path / "attacked.zip"))
+    path = parcel.write(tmp_path / "attacked.zip")
+    code, findings = both(path)
     assert code == 20
-    assert expected & set(findings)
+    assert expected <= set(findings)
     if name.startswith(EXACT):
-        assert {seq for _, seq in findings if seq is not None} == {MIDDLE}
+        for each in (findings, judge(path)[1]):
+            assert {seq for _, seq in each if seq is not None} == {MIDDLE}
 
 
 def rename(parcel: Parcel) -> None:
