@@ -16,7 +16,8 @@ from proxy.options import Shared, shared_options
 from proxy.talk import Talk
 
 # The order of a first day's work, which is the order of the help.
-VERBS = ("record", "runs", "show", "verify", "scan", "replay", "export", "proxy", "env", "debug", "completion")
+VERBS = ("record", "runs", "show", "verify", "scan", "replay", "export", "import", "proxy", "env", "debug", "completion")
+MODULES = {"import": "intake"}  # no module can be called import
 
 _HELP = """Record every LLM and tool exchange of an AI agent, prove the recording, and replay it offline.
 
@@ -41,7 +42,7 @@ class Verbs(click.Group):
         """The verb of this name, if there is one."""
         if cmd_name not in VERBS:
             return None
-        command = importlib.import_module(f"proxy.commands.{cmd_name}").command
+        command = importlib.import_module(f"proxy.commands.{MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -39,7 +39,7 @@ def command(context: click.Context, run: str | None, key: str | None, strict: bo
 
     shared: Shared = context.obj
     talk = Talk.of(context)
-    pin = None if key is None else _verifier_key(key)
+    pin = None if key is None else verifier_key(key)
     with _progress(talk, wanted=run is None and not as_json) as progress:
         if run is not None and names_bundle(run):
             verdict = verify_bundle(Path(run), pin, progress)
@@ -74,7 +74,7 @@ def _progress(talk: Talk, *, wanted: bool) -> Iterator[Callable[[int, int], None
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _verifier_key(given: str) -> VerifierKey:
+def verifier_key(given: str) -> VerifierKey:
     """A vkey as it is, or the first line of a file that holds one."""
     text = given
     if "+" not in given or Path(given).is_file():

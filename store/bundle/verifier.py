@@ -336,7 +336,8 @@ class Log:
     """Section 7, rules 6 to 8: what the log says once it is checked."""
 
     def __init__(self, said: Record, members: dict[str, bytes], pin: Key | None, out: Outcome) -> None:
-        self.origin, self.sealed, self.size, self.newer = "", "", said["size"], False
+        self.sealed, self.size, self.newer = "", said["size"], False
+        self.origin: str | None = None
         self.key: Key | None = None
         self.hashes, self.records = list[bytes](), dict[int, Record]()
         whole = said["log"] == "full"
@@ -399,7 +400,7 @@ class Log:
             out.find("V401", f"the checkpoint bears no true signature of {trusted.label}")
         if (note.origin, note.size) != (said["origin"], said["size"]):
             out.find("V101", "the manifest names another log or size than the checkpoint")
-        if self.origin and note.origin != self.origin:
+        if self.origin is not None and note.origin != self.origin:
             out.find("V404", "the checkpoint is of another log")
         if note.size > self.size:
             out.find("V402", f"the checkpoint covers {note.size} leaves, the log has {self.size}")
@@ -425,38 +426,44 @@ def check_run(run: str, rows: list[tuple[bytes, str]], log: Log, out: Outcome) -
     tree, hashes, prev, clock, close = list[bytes](), [], {genesis}, 0, -1
     for seq, (raw, kept) in enumerate(rows):
         here = {kept, sha256(b"edgetape/event/v1\n" + raw).hexdigest()}
-        if len(here) > 1:
-            out.find("V203", "its bytes do not give the hash that is kept with it", run, seq)
-        if close >= 0:
-            out.find("V216", "the run was closed before", run, seq)
+        newer = False
         try:
             said = typed(raw, EVENT)
+            newer = said is None
             if said and (said["type"] == "run.open") != (seq == 0):
                 raise Broken("V206", "a run begins with run.open, which comes nowhere else")
             if said and (said["run"], said["seq"]) != (run, seq):
                 raise Broken(
                     "V202", f"an event is missing, double or elsewhere: it says that it is event {said['seq']}"
                 )
-            if said and said["prev"] not in prev:
+            if said and said["prev"] not in prev and (seq or log.origin is not None):
                 raise Broken("V203" if seq else "V212", "it does not follow what stands before it")
-            if said and (said["mono_us"] < clock or said.get("origin", log.origin) != log.origin):
+            if said and (
+                said["mono_us"] < clock or said.get("origin", log.origin) != (log.origin or said.get("origin"))
+            ):
                 raise Broken("V205" if seq else "V212", "its clock runs backwards, or it is of another store")
             if said and said["type"] == "run.close":
                 close = seq
-                whole = len(out.findings) == before  # a fault is named once, where it is
+                whole = len(out.findings) == before and not out.newer  # a fault is named once, where it is
                 if said["n"] != seq or said["head"] not in prev or (whole and said["root"] != root_of(tree).hex()):
                     raise Broken("V215", "it closes another run than the events before it")
             if said:
                 found[seq], clock = said, said["mono_us"]
-            else:
-                out.newer.append(f"run {run} seq {seq} is newer than this program")
         except Broken as error:
             out.find(error.code, str(error), run, seq)
+        if newer:
+            out.newer.append(f"run {run} seq {seq} is newer than this program")
+        elif len(here) > 1:
+            out.find("V203", "its bytes do not give the hash that is kept with it", run, seq)
+        elif 0 <= close < seq:
+            out.find("V216", "the run was closed before", run, seq)
         tree.append(leaf_hash(raw))
         hashes.append(here)
         prev = here
     opened, heads, closed = log.of(run, "run.open"), log.of(run, "run.head"), log.of(run, "run.close")
-    if (not opened and not log.newer) or any((each["genesis"], 1) != (genesis, len(rows[:1])) for each in opened[:1]):
+    if (not opened and not log.newer) or any(
+        log.origin is not None and each["genesis"] != genesis for each in opened[:1]
+    ):
         out.find("V212" if opened else "V211", "the log has no run.open for it, or of another beginning", run)
     for leaf in opened[:1] + heads + closed[:1]:
         last = leaf.get("n", 1) - 1
@@ -560,7 +567,7 @@ def verify(path: Path, pin: Key | None, out: Outcome) -> str:
         out.counts["PAYLOADS_WITHHELD"] = len(named)
     if not events:
         out.find("V001", "there is no event in it")
-    subject = f"run {min(rows)}" if len(rows) == 1 else f"bundle of {log.origin}: {len(rows)} runs"
+    subject = f"run {min(rows)}" if len(rows) == 1 else f"bundle of {log.origin or 'unknown'}: {len(rows)} runs"
     key = log.key.label if log.key else "unknown"
     return f"{subject}: {len(events)} events, {bodies} bodies; {log.sealed or 'no checkpoint'}; key {key}"
 

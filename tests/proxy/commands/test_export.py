@@ -104,3 +104,23 @@ def test_the_verifier_is_published_with_its_digest(tmp_path: Path, capsys: Captu
     path = tmp_path / "verify.py"
     assert run(["export", "--verifier", str(path)]) == 0
     assert capsys.readouterr().out == f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path}\n"
+
+
+def test_a_bundle_is_imported_listed_shown_and_proven_elsewhere(
+    place: Folders, tmp_path: Path, capsys: Captured
+) -> None:
+    path = export(place, tmp_path / "last.zip")
+    there = folders(tmp_path / "there").options
+    capsys.readouterr()
+    assert run([*there, "import", str(path)]) == 0
+    (identity,) = capsys.readouterr().out.split()
+    assert run([*there, "runs"]) == 0
+    assert "record from edgetape.local/" in capsys.readouterr().out
+    assert run([*there, "show", "contract", "2"]) == 0
+    assert "low risk" in capsys.readouterr().out
+    assert run([*there, "verify", identity]) == 0
+    capsys.readouterr()
+    assert run([*there, "import", str(path)]) == 3
+    assert "already" in capsys.readouterr().err
+    path.write_bytes(path.read_bytes()[:-1])
+    assert run([*there, "import", str(path), "--json"]) == 3
