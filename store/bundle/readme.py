@@ -28,12 +28,14 @@ Holds the recording of:
 3. The same by hand, with openssl (3.0 or newer), base64 and sha256sum, in this folder:
 
     # the signed text, the signature and the public key out of checkpoint and vkey
-    head -n 3 checkpoint > signed.txt
-    sed -n 5p checkpoint | cut -d ' ' -f 3 | base64 -d | tail -c 64 > signature.bin
+    made=$(mktemp -d)
+    head -n 3 checkpoint > "$made/text"
+    sed -n 5p checkpoint | cut -d ' ' -f 3 | base64 -d | tail -c 64 > "$made/signature"
     (printf '\\060\\052\\060\\005\\006\\003\\053\\145\\160\\003\\041\\000'
-     cut -d + -f 3- vkey | base64 -d | tail -c 32) > key.der
-    openssl pkey -pubin -inform DER -in key.der -out key.pem
-    openssl pkeyutl -verify -rawin -pubin -inkey key.pem -in signed.txt -sigfile signature.bin
+     cut -d + -f 3- vkey | base64 -d | tail -c 32) > "$made/key.der"
+    openssl pkey -pubin -inform DER -in "$made/key.der" -out "$made/key.pem"
+    openssl pkeyutl -verify -rawin -pubin -inkey "$made/key.pem" -in "$made/text" \\
+        -sigfile "$made/signature"
 """
 
 _BODIES = """

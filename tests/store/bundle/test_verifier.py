@@ -91,6 +91,7 @@ def test_the_commands_of_the_readme_check_signature_and_bodies(tree: Path, parce
     done = run(tree, "sh", "-eu", text=script)
     assert done.returncode == 0, done.stderr
     assert "Signature Verified Successfully" in done.stdout
+    assert run(tree, sys.executable, "verify.py").returncode == 0  # they leave nothing behind in the folder
 
 
 def test_they_fail_where_a_body_or_the_checkpoint_was_changed(tree: Path) -> None:
