@@ -16,7 +16,20 @@ from proxy.options import Shared, shared_options
 from proxy.talk import Talk
 
 # The order of a first day's work, which is the order of the help.
-VERBS = ("record", "runs", "show", "verify", "scan", "replay", "export", "import", "proxy", "env", "debug", "completion")
+VERBS = (
+    "record",
+    "runs",
+    "show",
+    "verify",
+    "scan",
+    "replay",
+    "export",
+    "import",
+    "proxy",
+    "env",
+    "debug",
+    "completion",
+)
 MODULES = {"import": "intake"}  # no module can be called import
 
 _HELP = """Record every LLM and tool exchange of an AI agent, prove the recording, and replay it offline.
