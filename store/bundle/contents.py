@@ -70,6 +70,18 @@ def hashes(member: bytes | memoryview, count: int) -> list[bytes]:
     return [bytes.fromhex(line.decode()) for line in lines]
 
 
+def new_key(raw: bytes) -> str | None:
+    """The vkey that a leaf brings into force, whether rightly or not: store.created and key.rotate do."""
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    match record:
+        case {"type": "store.created", "vkey": str() as vkey} | {"type": "key.rotate", "new": str() as vkey}:
+            return vkey
+    return None
+
+
 def event_rows(lines: Sequence[bytes], kept: Sequence[bytes], runs: Sequence[str]) -> Iterator[EventRow]:
     """Each line with the place it takes: where it says that it stands, else behind the line before it."""
     run, seq = runs[0] if runs else "", -1

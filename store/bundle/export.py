@@ -52,7 +52,8 @@ class Excerpt:
         if not proofs:
             return [Member.of(manifest.LOG, contents.joined(self.leaves))]
         nodes = {(level, at): node for level, at, node in self._records.nodes()}
-        shown = sorted({0, self.size - 1, *(at for at, raw in enumerate(self.leaves) if _run_of(raw) in self.runs)})
+        needed = (at for at, raw in enumerate(self.leaves) if _run_of(raw) in self.runs or contents.new_key(raw))
+        shown = sorted({0, self.size - 1, *needed})
         return [Member.of(f"proofs/{at}.tlog-proof", self._proof(at, nodes)) for at in shown]
 
     def body_members(self) -> list[Member]:
@@ -100,8 +101,8 @@ def _taken(reader: Reader, connection: sqlite3.Connection, runs: Sequence[str]) 
         raise StoreUnusable(_NO_CHECKPOINT, hint="one is made when a run closes, and when its recorder stops")
     size, note = fitting[0] if fitting else notes[-1]
     kept = {run: _covered(records, leaves[:size], run) for run in runs}
-    first = json.loads(leaves[0])
-    return Excerpt(reader.origin, first["vkey"], size, note, tuple(leaves[:size]), kept, reader, records)
+    vkey = next(filter(None, map(contents.new_key, reversed(leaves[:size]))))
+    return Excerpt(reader.origin, vkey, size, note, tuple(leaves[:size]), kept, reader, records)
 
 
 def _end(leaves: Sequence[bytes], run: str, origin: str) -> int | None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from store.bundle import contents, manifest
 from store.bundle.contents import OpeningLine
 from store.bundle.manifest import Manifest
-from store.core import checkpoint, digest, inclusion, leaf, merkle
-from store.core.checkpoint import VerifierKey
+from store.core import checkpoint, digest, inclusion, merkle
 from store.core.errors import Malformed
 from store.core.inclusion import Proof
 from store.verify.records import CatalogueRow, EventRow, Extent, OpeningRow
@@ -194,10 +193,7 @@ def _check_claims(bundle: Bundle, tally: Tally) -> None:
 
 
 def _is_key(raw: bytes, bundle: Bundle) -> bool:
-    first = next(iter(bundle.log), None) or next((each.leaf for each in bundle.shown if each.index == 0), b"")
-    try:
-        _, facts = leaf.decode(first)
-        key = VerifierKey.parse(raw.decode("ascii", "replace").removesuffix("\n"))
-    except Malformed:
-        return not first  # what cannot be read is found where the log is checked
-    return isinstance(facts, leaf.StoreCreated) and facts.vkey == str(key) and raw == f"{key}\n".encode()
+    """Whether this is the key that the leaves brought into force last; who signs is checked where the log is."""
+    leaves = bundle.log or [each.leaf for each in bundle.shown]
+    named = [vkey for vkey in map(contents.new_key, leaves) if vkey is not None]
+    return not named or raw == f"{named[-1]}\n".encode()

@@ -33,6 +33,7 @@ EVENT = {"": "type str run run seq count prev hash ts time mono_us count", "run.
 EVENT["run.close"] = "n count head hash root hash"
 LEAF = {"": "type str ts time", "store.created": "origin str vkey str", "run.open": "run run genesis hash head hash"}
 LEAF.update({"run.head": "run run n count head hash", "run.close": "run run n count head hash root hash"})
+LEAF["key.rotate"] = "old str new str old_signature str new_signature str"
 OPENING = "run run seq count pointer str salt str sha256 hash length count"
 MEMBERS = "README.txt|checkpoint|vkey|events.ndjson|hashes.txt|report.html|report.json|verify.py"
 
@@ -302,6 +303,7 @@ class Key:
         self.public, self.id = raw[1:], sha256(self.name.encode() + b"\n" + raw).digest()[:4]
         self.label = f"{self.name}+{self.id.hex()}"
         spelled = f"{self.label}+{base64.b64encode(raw).decode()}"
+        self.vkey = vkey
         if spelled != vkey or len(raw) != 33 or raw[0] != 1 or not self.name or re.search(r"\s", self.name):
             raise ValueError("not the vkey of an Ed25519 key")
 
@@ -338,7 +340,7 @@ class Log:
     def __init__(self, said: Record, members: dict[str, bytes], pin: Key | None, out: Outcome) -> None:
         self.sealed, self.size, self.newer = "", said["size"], False
         self.origin: str | None = None
-        self.key: Key | None = None
+        self.keys: list[Key] = []  # in the order in which they came into force
         self.hashes, self.records = list[bytes](), dict[int, Record]()
         whole = said["log"] == "full"
         for at, raw in enumerate(lines(members, "log.ndjson", out)) if whole else self.proofs(members, out):
@@ -349,7 +351,8 @@ class Log:
                     raise Broken("V301", "a log begins with store.created, which comes nowhere else")
                 self.newer = self.newer or leaf is None
                 self.records[at] = leaf or {"type": "", "ts": ""}
-            except Broken as error:
+                self.take_key(self.records[at])
+            except (Broken, ValueError) as error:
                 out.find("V301", f"leaf {at}: {error}")
         out.counts["PARTIAL_LOG"] = 0 if whole else self.size - len(self.hashes)
         self.hashes, self.size = (self.hashes, len(self.hashes)) if whole else ([], self.size)
@@ -358,15 +361,36 @@ class Log:
         first = self.records.get(0, {})
         if first.get("type") == "store.created":
             self.origin = first["origin"]
-            try:
-                self.key = Key(first["vkey"])
-            except ValueError:
-                out.find("V401", "leaf 0 names no key")
-            if members.get("vkey") != f"{first['vkey']}\n".encode():
+            if not self.key or members.get("vkey") != f"{self.key.vkey}\n".encode():
                 out.find("V431", "the vkey that lies in the bundle is not the one that its log names")
-            if pin and (not self.key or (pin.label, pin.public) != (self.key.label, self.key.public)):
-                out.find("V431", f"the log names another key than the pinned one, {pin.label}")
+            if pin and pin.vkey not in [key.vkey for key in self.keys]:
+                out.find("V431", f"the log names other keys than the pinned one, {pin.label}")
         self.check(members, said, pin, out)
+
+    def take_key(self, leaf: Record) -> None:
+        """The key that a leaf brings into force: the first one, or one that it and the key before it have signed."""
+        if leaf["type"] == "store.created":
+            self.keys.append(Key(leaf["vkey"]))
+        elif leaf["type"] == "key.rotate" and self.key:
+            old, new = self.key, Key(leaf["new"])
+            text = f"edgetape/key-rotate/v1\n{old.name}\n{old.vkey}\n{new.vkey}\n".encode()
+            proven = [
+                signed(key.public, text, base64.urlsafe_b64decode(leaf[name] + "=="))
+                for key, name in ((old, "old_signature"), (new, "new_signature"))
+            ]
+            if (
+                not all(proven)
+                or leaf["old"] != old.vkey
+                or new.name != old.name
+                or new.vkey in [key.vkey for key in self.keys]
+            ):
+                raise Broken("V401", "it is not signed by both keys")
+            self.keys.append(new)
+
+    @property
+    def key(self) -> Key | None:
+        """The key that is in force at the end."""
+        return self.keys[-1] if self.keys else None
 
     def proofs(self, members: dict[str, bytes], out: Outcome) -> Iterator[tuple[int, bytes]]:
         """The leaves that tlog-proofs carry (C2SP), each with its way to the checkpoint's root."""
@@ -390,7 +414,10 @@ class Log:
 
     def check(self, members: dict[str, bytes], said: Record, pin: Key | None, out: Outcome) -> None:
         """The checkpoint: its signature, and what it states."""
-        before, trusted = len(out.findings), pin or self.key
+        before, trusted = (
+            len(out.findings),
+            pin if pin and pin.vkey not in [key.vkey for key in self.keys] else self.key,
+        )
         try:
             note = Note(members.get("checkpoint", b""))
         except ValueError as error:
