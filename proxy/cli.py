@@ -25,6 +25,8 @@ VERBS = (
     "replay",
     "export",
     "import",
+    "checkpoint",
+    "keys",
     "proxy",
     "env",
     "debug",

@@ -116,7 +116,14 @@ TABLE: Mapping[str, Setting] = {
             click.Choice(("request", "response")),
         ),
         # verify
-        Setting("key", "Verifier key (vkey, or a file that holds one) that signatures must be of.", str),
+        Setting(
+            "pin",
+            "Verifier key (vkey, or a file that holds one) that signatures must be of.",
+            str,
+            short="--key",
+            member="key",
+        ),
+        Setting("held", "A signed checkpoint that you kept elsewhere; the log must still lead to it.", _FILE),
         Setting("strict", "Exit 10 when the proof holds but a flag is up.", flag=True),
         # export
         Setting("output", "File to write the bundle to.", _OUTPUT, short="-o"),
@@ -126,6 +133,17 @@ TABLE: Mapping[str, Setting] = {
         Setting("full-log", "All leaves up to the checkpoint; this is the default.", flag=True),
         Setting("without-bodies", "Leave out what was said; the commitments stay.", flag=True),
         Setting("verifier", "Write the stand-alone verifier alone to this file, and print its SHA-256.", _OUTPUT),
+        # checkpoint
+        Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
+        # keys
+        Setting("sign-command", "Command that signs what it gets on stdin: 64 bytes, or their base64, on stdout.", str),
+        Setting("public-key", "File with the command's Ed25519 public key: PEM, or the base64 of 32 bytes.", _FILE),
+        Setting(
+            "reason",
+            "Why the key is revoked.",
+            click.Choice(("compromised", "lost", "superseded")),
+            "superseded",
+        ),
         # replay
         Setting(
             "on-drift",

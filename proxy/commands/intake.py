@@ -16,7 +16,7 @@ What does not verify is not imported. With --json: {runs, verdict}, the verdict 
 
 @click.command(cls=Verb, name="import", short_help="Take the runs of a bundle into this store.", epilog=_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@options("key", "json")
+@options("pin", "json")
 @click.pass_context
 def command(context: click.Context, file: Path, key: str | None, as_json: bool) -> int:
     """Take the runs of the bundle FILE into this store, once it is verified.
@@ -25,12 +25,12 @@ def command(context: click.Context, file: Path, key: str | None, as_json: bool) 
     """
     import contextlib
 
-    from proxy.commands.verify import verifier_key
+    from proxy.vkey import verifier_key
     from store.bundle.intake import take_in
     from store.writer import Writer
 
     shared: Shared = context.obj
-    pin = None if key is None else verifier_key(key)
+    pin = verifier_key(key)
     with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
         verdict, runs = take_in(file, writer, pin)
     if as_json:

@@ -27,10 +27,10 @@ def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
             if root is None or root != stated or proof.checkpoint != note:
                 tally.find("V403", f"leaf {proof.index} is not proven to stand below the checkpoint")
             log.times[proof.index + 1] = take(log, proof.index, proof.leaf, tally)
-        if not log.key or last != size - 1:
+        if not log.keys or last != size - 1:
             tally.find("V403", "the first or the last leaf below the checkpoint is missing")
         check_pin(log, pin, tally)
-        check_note(log, size, note, pin, tally)
+        check_note(log, size, note, tally)
     tally.counts["PARTIAL_LOG"] = log.length - shown
     if not log.length:
         tally.find("V001", "no checkpoint signs anything of it")

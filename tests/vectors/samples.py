@@ -55,6 +55,9 @@ def leaves() -> Iterator[leaf.Leaf]:
     yield leaf.RunHead(run=RUN, n=7, head=HEX)
     yield leaf.RunClosed(run=RUN, n=9, head=HEX, root=HEX)
     yield leaf.RecorderStop(recorder="11111111-2222-4333-8444-555555555555")
+    old, new = (f"{ORIGIN}+0000000{number}+AQ==" for number in range(2))
+    yield leaf.KeyRotated(old=old, new=new, old_signature="AA", new_signature="AQ")
+    yield leaf.KeyRevoked(key=old, reason="compromised", by=new, signature="AA")
 
 
 def _body(number: int) -> Body:

@@ -67,4 +67,6 @@ LEAVES: dict[str, str] = {
     "run.import": "`run` run; `origin` str; `n` count; `head` hash; `size` count; `root` hash",
     "recorder.start": "`recorder` str; `version` str",
     "recorder.stop": "`recorder` str",
+    "key.rotate": "`old` str; `new` str; `old_signature` str; `new_signature` str",
+    "key.revoke": "`key` str; `reason` compromised|lost|superseded; `by` str; `signature` str",
 }
