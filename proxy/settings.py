@@ -103,8 +103,8 @@ TABLE: Mapping[str, Setting] = {
             click.Choice(("strict", "group")),
         ),
         Setting("local", _LOCAL, click.Choice(("pass", "record")), "pass"),
-        Setting("host", "Address to listen on; another than a loopback one needs --token.", str, "127.0.0.1"),
-        Setting("port", "Port to listen on; 0 takes a free one.", _PORT),
+        Setting("host", "Address of the recorder; another than a loopback one needs --token.", str, "127.0.0.1"),
+        Setting("port", "Port of the recorder; 0 lets it take a free one.", _PORT),
         Setting("token", "Token that agents must send as the proxy password.", str),
         Setting("idle", "Seconds without traffic after which a run is closed.", _SECONDS, 300.0),
         # runs, show

@@ -150,7 +150,7 @@ def _hint(error: sqlite3.Error) -> str:
         "SQLITE_FULL": "the disk is full: make room and try again",
         "SQLITE_BUSY": "another program holds the store locked: end it, or wait",
         "SQLITE_NOTADB": "the file is no SQLite database, or it is damaged: restore it, or name another store",
-        "SQLITE_CORRUPT": "the file is damaged: keep it, and run `edgetape verify`",
+        "SQLITE_CORRUPT": "the file is damaged: keep it, and restore the store from a copy",
         "SQLITE_IOERR": "the disk or its file system failed: see what the system's log says",
         "SQLITE_READONLY": "the file or its folder is read-only for this user",
         "SQLITE_CANTOPEN": "its folder is missing, or closed to this user",
