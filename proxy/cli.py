@@ -23,6 +23,8 @@ VERBS = (
     "verify",
     "scan",
     "replay",
+    "export",
+    "import",
     "checkpoint",
     "keys",
     "proxy",
@@ -30,6 +32,7 @@ VERBS = (
     "debug",
     "completion",
 )
+MODULES = {"import": "intake"}  # no module can be called import
 
 _HELP = """Record every LLM and tool exchange of an AI agent, prove the recording, and replay it offline.
 
@@ -54,7 +57,7 @@ class Verbs(click.Group):
         """The verb of this name, if there is one."""
         if cmd_name not in VERBS:
             return None
-        command = importlib.import_module(f"proxy.commands.{cmd_name}").command
+        command = importlib.import_module(f"proxy.commands.{MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 

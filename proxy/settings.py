@@ -125,6 +125,14 @@ TABLE: Mapping[str, Setting] = {
         ),
         Setting("held", "A signed checkpoint that you kept elsewhere; the log must still lead to it.", _FILE),
         Setting("strict", "Exit 10 when the proof holds but a flag is up.", flag=True),
+        # export
+        Setting("output", "File to write the bundle to.", _OUTPUT, short="-o"),
+        Setting(
+            "proofs", "One inclusion proof a leaf of these runs, not the whole log: it names no other run.", flag=True
+        ),
+        Setting("full-log", "All leaves up to the checkpoint; this is the default.", flag=True),
+        Setting("without-bodies", "Leave out what was said; the commitments stay.", flag=True),
+        Setting("verifier", "Write the stand-alone verifier alone to this file, and print its SHA-256.", _OUTPUT),
         # checkpoint
         Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
         # keys

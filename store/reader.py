@@ -29,7 +29,9 @@ class BodyUnavailable(EdgetapeError):
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One line of a list of runs. `opened` is a timestamp; `reason` and `exit_code` are known once it is closed."""
+    """One line of a list of runs. `opened` is a timestamp; `reason` and `exit_code` are known once it is closed;
+    `origin` is the store that it was recorded in: another one than the reader's for a run that was imported.
+    """
 
     id: str
     name: str
@@ -42,6 +44,7 @@ class RunInfo:
     exit_code: int | None
     events: int
     steps: int
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ class Reader:
             exit_code=closed.exit_code if closed else None,
             events=last.seq + 1,
             steps=row[0],
+            origin=opened.origin,
         )
 
     def find(self, word: str) -> RunInfo:

@@ -8,12 +8,14 @@ import secrets
 import sqlite3
 import time
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 import store
-from store import database, journal, log, recovery, sealing
+from store import arrival, database, journal, log, recovery, sealing
+from store.arrival import Arrival
 from store.cadence import Cadence
 from store.commit import Apply, Committer, Rhythm, Work
 from store.core import leaf
@@ -131,6 +133,16 @@ class Writer:
     def close_run(self, run: str, reason: CloseReason, *, exit_code: int | None = None) -> Ticket:
         """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint."""
         ticket = self._committer.submit(lambda: lambda connection: self._close(connection, run, reason, exit_code))
+        self._checkpoint_or_say()
+        return ticket
+
+    def take_in(self, arrivals: Sequence[Arrival]) -> Ticket:
+        """Takes in runs of another store, all or none; then a checkpoint. The caller has verified them."""
+
+        def apply(connection: sqlite3.Connection) -> None:
+            arrival.take_in(connection, arrivals, self.origin, _now())
+
+        ticket = self._committer.submit(lambda: apply)
         self._checkpoint_or_say()
         return ticket
 

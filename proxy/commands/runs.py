@@ -14,7 +14,8 @@ from store.reader import Reader, RunInfo
 ID_CHARS_MIN = 8
 
 _EPILOG = """\b
-With --json: an array of {id, name, mode, workflow, parent, opened, closed, reason, exit_code, events, steps};
+With --json: an array of {id, name, mode, workflow, parent, opened, closed, reason, exit_code, events, steps,
+origin};
 parent is null or {run, seq, event_hash}; closed, reason and exit_code are null while it is open.
 """
 
@@ -27,6 +28,7 @@ def command(context: click.Context, mode: str | None, limit: int | None, as_json
     shared: Shared = context.obj
     with Reader.open(shared.store) as reader:
         everything = reader.runs()
+        here = reader.origin
     runs = [run for run in everything if mode in (None, run.mode)][:limit]
     if as_json:
         click.echo(as_json_text([as_record(run) for run in runs]))
@@ -38,7 +40,7 @@ def command(context: click.Context, mode: str | None, limit: int | None, as_json
         return 0
     width = distinct(everything)
     names = {run.id: run.name for run in everything if run.name}
-    rows = [_row(run, width, names) for run in runs]
+    rows = [_row(run, width, names, here) for run in runs]
     table(shared.color, ("run", "name", "mode", "opened", "steps", "ended"), rows, right=(4,))
     return 0
 
@@ -58,6 +60,7 @@ def as_record(run: RunInfo) -> dict[str, object]:
         "exit_code": run.exit_code,
         "events": run.events,
         "steps": run.steps,
+        "origin": run.origin,
     }
 
 
@@ -84,8 +87,10 @@ def ending(run: RunInfo) -> str:
     return said if run.exit_code is None else f"{said}, exit {run.exit_code}"
 
 
-def _row(run: RunInfo, width: int, names: Mapping[str, str]) -> tuple[str, ...]:
+def _row(run: RunInfo, width: int, names: Mapping[str, str], here: str) -> tuple[str, ...]:
     name = printable(run.name or "", one_line=True)
     of = names.get(run.parent.run, run.parent.run[:width]) if run.parent is not None else ""
     mode = f"{run.mode} of {printable(of, one_line=True)}" if of else run.mode
+    if run.origin != here:
+        mode += f" from {printable(run.origin, one_line=True)}"
     return (run.id[:width], name, mode, moment(run.opened), f"{run.steps:,}", ending(run))

@@ -28,13 +28,17 @@ line}; a finding is {code, meaning, run, seq, sentence}.
 
 
 @click.command(cls=Verb, short_help="Prove a run, or the whole store.", epilog=_EPILOG)
-@click.argument("run", metavar="[RUN]", required=False)
+@click.argument("run", metavar="[RUN|FILE]", required=False)
 @options("pin", "held", "strict", "json")
 @click.pass_context
 def command(
     context: click.Context, run: str | None, key: str | None, held: Path | None, strict: bool, as_json: bool
 ) -> int:
-    """Prove that RUN, or without it the whole store, is as it was recorded."""
+    """Prove that RUN, or without it the whole store, is as it was recorded; or the bundle FILE (`.zip`, `.tar`, or
+    anything with a slash in it).
+    """
+    from store.bundle.proof import verify_bundle
+    from store.bundle.source import names_bundle
     from store.verify import LIMITS, verify
 
     shared: Shared = context.obj
@@ -42,7 +46,10 @@ def command(
     pin = verifier_key(key)
     kept = None if held is None else _held(held)
     with _progress(talk, wanted=run is None and not as_json) as progress:
-        verdict = verify(shared.store, run, pin, progress, kept)
+        if run is not None and names_bundle(run):
+            verdict = verify_bundle(Path(run), pin, progress, kept)
+        else:
+            verdict = verify(shared.store, run, pin, progress, kept)
     code = EXIT_POLICY_NOT_MET if strict and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
     if as_json:
         click.echo(as_json_text({**verdict.record, "exit_code": code}))

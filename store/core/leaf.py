@@ -50,6 +50,19 @@ class RunClosed(Facts, frozen=True, tag="run.close"):
     root: Hex32
 
 
+class RunImported(Facts, frozen=True, tag="run.import"):
+    """A run of the store `origin` came in a bundle that verified: `n` events, the hash of the last one, and size and
+    root of the checkpoint that covered them there.
+    """
+
+    run: Run
+    origin: str
+    n: Count
+    head: Hex32
+    size: Count
+    root: Hex32
+
+
 class RecorderStart(Facts, frozen=True, tag="recorder.start"):
     """A program began to write into the store."""
 
@@ -81,7 +94,17 @@ class KeyRevoked(Facts, frozen=True, tag="key.revoke"):
     signature: str
 
 
-type Leaf = StoreCreated | RunOpened | RunHead | RunClosed | RecorderStart | RecorderStop | KeyRotated | KeyRevoked
+type Leaf = (
+    StoreCreated
+    | RunOpened
+    | RunHead
+    | RunClosed
+    | RunImported
+    | RecorderStart
+    | RecorderStop
+    | KeyRotated
+    | KeyRevoked
+)
 
 LEAF_TYPES: dict[str, type[Facts]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Leaf.__value__)}
 

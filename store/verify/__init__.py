@@ -14,9 +14,9 @@ from store import database
 from store.core.checkpoint import SignedCheckpoint, VerifierKey
 from store.core.errors import StoreUnusable, UnknownRun
 from store.reader import Reader
-from store.verify import bodies, chain, heads, ledger
+from store.verify import bodies, chain, heads, ledger, proven
 from store.verify import held as holding
-from store.verify.records import Records, SqliteRecords
+from store.verify.records import Extent, Records, SqliteRecords
 from store.verify.verdict import EXIT_VERIFIED, LIMITS, Finding, Tally, Verdict, first_bad
 
 __all__ = ["LIMITS", "Finding", "Verdict", "first_bad", "verify", "verify_records"]
@@ -25,7 +25,7 @@ _RUN_ID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 # Flags that are printed with their counts. A catalogue that does not fit the events proves nothing, and can be made
 # again; but people find runs by it.
-_COUNTED = ("OPEN_RUN", "UNSEALED_TAIL", "GAPS", "STALE_CATALOGUE")
+_COUNTED = ("OPEN_RUN", "UNSEALED_TAIL", "GAPS", "STALE_CATALOGUE", "PARTIAL_LOG", "PAYLOADS_WITHHELD")
 
 type Progress = Callable[[int, int], None]
 
@@ -62,18 +62,22 @@ def verify_records(
     pin: VerifierKey | None = None,
     progress: Progress | None = None,
     held: SignedCheckpoint | None = None,
+    tally: Tally | None = None,
 ) -> Verdict:
-    """Verifies records, wherever they come from: all runs, or one by its id."""
-    tally = Tally()
-    log = ledger.check(records, tally, pin)
+    """Verifies records, wherever they come from: all runs, or one by its id. `tally` holds what was found before."""
+    tally, extent = tally or Tally(), records.extent
+    log = (ledger if extent.whole_log else proven).check(records, tally, pin)
     witnessed = None if held is None else holding.check(held, log, tally)
     catalogue = records.catalogue()
-    runs = sorted({*records.runs(), *log.runs, *(catalogue or ())}) if run is None else [run]
+    claimed = log.runs if extent.runs is None else extent.runs
+    runs = sorted({*records.runs(), *claimed, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
     for done, each in enumerate(runs):
         found = chain.walk(each, records.events(each), log, tally)
         heads.check(found, log)
-        if found.count or each not in log.runs:
+        if not extent.bodies:
+            tally.counts["PAYLOADS_WITHHELD"] += sum(map(len, found.commitments.values()))
+        elif found.count or each not in log.runs:
             kept += bodies.check(records, found, log, tally)
         events += found.count
         committed = log.runs.get(each, ledger.Commitment())
@@ -87,7 +91,7 @@ def verify_records(
     if not events and (run is None or run not in log.runs):
         tally.find("V001", "there is no event in it", run)
     return Verdict(
-        subject=f"run {run}" if run is not None else f"store {log.origin or 'unknown'}: {len(runs)} runs",
+        subject=_subject(extent, log.origin or "unknown", runs, run),
         findings=tuple(tally.findings),
         newer=tuple(tally.newer),
         flags=_flags(tally, pin, witnessed),
@@ -97,6 +101,14 @@ def verify_records(
         checkpoint=log.checkpoint,
         key=log.keys.current.label if log.keys else "unknown",
     )
+
+
+def _subject(extent: Extent, origin: str, runs: list[str], run: str | None) -> str:
+    if run is not None:
+        return f"run {run}"
+    if extent.runs is not None and len(runs) == 1:
+        return f"run {runs[0]}"
+    return f"{'store' if extent.runs is None else 'bundle of'} {origin}: {len(runs)} runs"
 
 
 def _check_file(connection: sqlite3.Connection, folder: Path) -> None:

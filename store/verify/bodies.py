@@ -20,7 +20,7 @@ def check(records: Records, found: Walk, log: Ledger, tally: Tally) -> int:
             strays.add((seq, row.pointer))
         else:
             missing.discard((seq, row.pointer))
-            _check_opening(run, seq, row, named, tally)
+            _check_opening(run, seq, row, named, tally, plain=records.extent.plain)
     for seq, pointer in sorted(missing):
         tally.find("V601", f"{pointer} has no opening", run, seq)
     for seq, pointer in records.strays(run):
@@ -33,7 +33,7 @@ def check(records: Records, found: Walk, log: Ledger, tally: Tally) -> int:
     return count
 
 
-def _check_opening(run: str, seq: int, row: OpeningRow, named: str, tally: Tally) -> None:
+def _check_opening(run: str, seq: int, row: OpeningRow, named: str, tally: Tally, *, plain: bool) -> None:
     sound = len(row.salt) == digest.SALT_BYTES and len(row.sha256) == digest.HASH_BYTES and 0 <= row.length < 1 << 63
     if not sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
         tally.find("V602", row.pointer, run, seq)
@@ -42,7 +42,7 @@ def _check_opening(run: str, seq: int, row: OpeningRow, named: str, tally: Tally
         tally.find("V603", row.pointer, run, seq)
         return
     try:
-        body = payloads.unpack(row.codec or "", row.stored, row.length)
+        body = row.stored if plain else payloads.unpack(row.codec or "", row.stored, row.length)
     except payloads.TrailingFrames as error:
         tally.find("V605", f"{row.pointer}: {error}", run, seq)
     except payloads.Oversize as error:

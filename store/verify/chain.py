@@ -141,7 +141,8 @@ def _check_place(found: Walk, row: EventRow, happened: Event, log: Ledger) -> No
     if (place.run, place.seq) != (row.run, row.seq):
         found.find("V202", f"the record says that it is event {place.seq} of run {place.run}", row.seq)
     if row.seq == 0:
-        if log.origin is not None and not _begins_in(log.origin, row.run, happened):
+        origin = log.origin_of(row.run)
+        if origin is not None and not _begins_in(origin, row.run, happened):
             found.find("V212", "it does not begin in this store", 0)
     elif row.seq - 1 in found.hashes and bytes.fromhex(place.prev) not in found.hashes[row.seq - 1]:
         found.find("V203", "the event before it has another hash", row.seq)

@@ -13,12 +13,15 @@ def check(found: Walk, log: Ledger) -> None:
             found.find("V210", "the log knows the run, the store has none of its events")
         return
     committed = committed or Commitment()
-    _check_point(found, log)
+    if committed.imported is None:
+        _check_point(found, log)
     if found.close is None:
         found.tally.counts["OPEN_RUN"] += 1
     else:
-        _check_close(found, known=committed.closed is not None or log.newer)
-    if committed.opened is not None:
+        _check_close(found, known=bool(committed.closed or committed.imported or log.newer))
+    if committed.imported is not None:
+        _check_imported(found, committed.imported, opened_here=committed.opened is not None)
+    elif committed.opened is not None:
         _check_opened(found, committed.opened, log)
     elif not log.newer:
         found.find("V211", "the log has no run.open for it")
@@ -45,6 +48,16 @@ def _check_opened(found: Walk, opened: leaf.RunOpened, log: Ledger) -> None:
     foreign = log.origin is not None and opened.genesis != digest.genesis_prev(log.origin, found.run).hex()
     if foreign or not found.is_head(opened.head, 0):
         found.find("V212", "the log committed to another beginning", 0)
+
+
+def _check_imported(found: Walk, imported: leaf.RunImported, *, opened_here: bool) -> None:
+    """A run that came in a bundle: all of it stood below a checkpoint of the store that it is from."""
+    if opened_here:
+        found.find("V212", "the log says that it began here, and that it was imported", 0)
+    if imported.n != found.last + 1:
+        found.find("V214", f"it was imported with {imported.n} events, there are {found.last + 1}")
+    elif not found.is_head(imported.head, imported.n - 1):
+        found.find("V213", f"another event {imported.n - 1} was imported", imported.n - 1)
 
 
 def _check_closed(found: Walk, closed: leaf.RunClosed) -> None:

@@ -27,6 +27,7 @@ class Commitment:
     opened: leaf.RunOpened | None = None
     heads: list[tuple[int, str]] = field(default_factory=list)
     closed: leaf.RunClosed | None = None
+    imported: leaf.RunImported | None = None
     covered: list[tuple[int, int]] = field(default_factory=list)
 
     @property
@@ -57,6 +58,11 @@ class Ledger:
     tree: merkle.Tree = field(default_factory=merkle.Tree)
     nodes: dict[Node, bytes] = field(default_factory=dict)
     times: dict[int, str] = field(default_factory=dict)
+
+    def origin_of(self, run: str) -> str | None:
+        """The store in which a run began: this one, or the one that it was imported from."""
+        imported = self.runs[run].imported if run in self.runs else None
+        return imported.origin if imported else self.origin
 
     def root_at(self, size: int) -> bytes | None:
         """The root of the first `size` leaves, which no negative number has; None where they are not all there."""
@@ -156,6 +162,11 @@ def _gather(log: Ledger, position: int, facts: object) -> None:
             run = log.runs.setdefault(facts.run, Commitment())
             if run.closed is None:
                 run.closed = facts
+                run.covered.append((position, facts.n))
+        case leaf.RunImported():
+            run = log.runs.setdefault(facts.run, Commitment())
+            if run.imported is None:
+                run.imported = facts
                 run.covered.append((position, facts.n))
 
 

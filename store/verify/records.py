@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from store.core.inclusion import Proof
+
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
@@ -29,6 +31,21 @@ class OpeningRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a store the records are: all of it, or what a bundle claims to hold.
+
+    `runs` are the runs that are to be there (None: every run that the log knows); without `bodies` commitments stay
+    unopened; without `whole_log` the leaves come with inclusion proofs instead of their neighbours; `plain` bodies are
+    there as they are, in no stored form.
+    """
+
+    runs: tuple[str, ...] | None = None
+    bodies: bool = True
+    whole_log: bool = True
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogueRow:
     """What the catalogue says of one run: it is derived from the events, and people find runs by it."""
 
@@ -44,6 +61,13 @@ class CatalogueRow:
 
 class Records(Protocol):
     """What verification reads; SQLite stores and bundles give the same."""
+
+    @property
+    def extent(self) -> Extent:
+        """How much of a store this is."""
+
+    def proofs(self) -> Iterator[Proof]:
+        """Leaves with their inclusion proofs, in order, where the log is not there as a whole."""
 
     def leaves(self) -> Iterator[tuple[int, bytes]]:
         """(position, bytes), in order."""
@@ -95,6 +119,11 @@ class SqliteRecords:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.extent = Extent()
+
+    def proofs(self) -> Iterator[Proof]:
+        """See Records."""
+        yield from ()
 
     def leaves(self) -> Iterator[tuple[int, bytes]]:
         """See Records."""

@@ -6,6 +6,12 @@ from dataclasses import dataclass, field
 
 CODES: Mapping[str, str] = {
     "V001": "nothing to verify",
+    "V101": "manifest unreadable",
+    "V102": "member not in the manifest",
+    "V103": "missing member",
+    "V104": "member differs from its digest",
+    "V105": "unsafe container",
+    "V106": "container too large",
     "V201": "not canonical",
     "V202": "sequence gap",
     "V203": "prev does not match",
@@ -149,6 +155,15 @@ class Verdict:
             "limits": LIMITS,
             "line": self.line,
         }
+
+
+def unread(code: str, sentence: str, unattributed: bool) -> Verdict:
+    """The verdict on a bundle of which nothing can be read."""
+    tally = Tally()
+    tally.find(code, sentence)
+    names = (["UNATTRIBUTED"] if unattributed else []) + ["UNWITNESSED", "UNTIMED"]
+    flags = tuple((name, None) for name in names)
+    return Verdict("bundle", tuple(tally.findings), (), flags, 0, 0, 0, None, "unknown")
 
 
 def _printable(text: str) -> str:

@@ -42,7 +42,9 @@ def test_json_has_the_documented_names(tmp_path: Path, capsys: pytest.CaptureFix
         "exit_code": 0,
         "events": 10,
         "steps": 3,
+        "origin": entry["origin"],
     }
+    assert entry["origin"].startswith("edgetape.local/")
 
 
 def test_modes_and_a_limit_narrow_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,11 +11,12 @@ from random import Random
 import pytest
 
 from store.core.errors import EdgetapeError
+from store.core.inclusion import Proof
 from store.database import FILE_NAME
 from store.exchange import steps
 from store.reader import Reader
 from store.verify import verify, verify_records
-from store.verify.records import CatalogueRow, EventRow, OpeningRow, SqliteRecords
+from store.verify.records import CatalogueRow, EventRow, Extent, OpeningRow, SqliteRecords
 from tests.store.verify.attacker import Attacker
 from tests.support.sample import Sample
 from tests.support.tape import Call, tape
@@ -45,6 +46,13 @@ class Copy:
         )
         connection.close()
         return made
+
+    @property
+    def extent(self) -> Extent:
+        return Extent()
+
+    def proofs(self) -> Iterator[Proof]:
+        return iter(())
 
     def leaves(self) -> Iterator[tuple[int, bytes]]:
         return iter(self.leaf_rows)

@@ -93,7 +93,8 @@ def _check_first(record: Record, found: Found, log: Log, outcome: Outcome) -> No
     """Hold event 0 against leaf 0."""
     if log.origin is None:
         return
-    if record["prev"] != genesis_prev(log.origin, found.run) or record["origin"] != log.origin:
+    origin = log.origin_of(found.run)
+    if record["prev"] != genesis_prev(origin, found.run) or record["origin"] != origin:
         found.report(outcome, "V212", 0)
 
 

@@ -36,6 +36,11 @@ class Log:
                 once.add(leaf["type"])
         return found
 
+    def origin_of(self, run: str) -> str:
+        """Give the store in which a run began: another one, where it was imported."""
+        imported = [str(leaf["origin"]) for _, leaf in self.of_run(run) if leaf["type"] == "run.import"]
+        return [*imported, self.origin or ""][0]
+
     def runs(self) -> list[str]:
         """List the runs that leaves name."""
         return sorted({run for leaf in self.records.values() if isinstance(run := leaf.get("run"), str)})

@@ -36,6 +36,15 @@ def _check_head_leaf(leaf: Record, found: Found, outcome: Outcome) -> None:
         found.report(outcome, "V213", n - 1)
 
 
+def _check_import_leaf(leaf: Record, found: Found, outcome: Outcome) -> None:
+    if not isinstance(n := leaf["n"], int):
+        return
+    if n != found.last + 1:
+        found.report(outcome, "V214")
+    elif not _is_head(leaf["head"], n - 1, found):
+        found.report(outcome, "V213", n - 1)
+
+
 def _check_close_leaf(leaf: Record, close: int | None, found: Found, outcome: Outcome) -> None:
     if not isinstance(n := leaf["n"], int):
         return
@@ -60,7 +69,7 @@ def _check_close(close: int, found: Found, outcome: Outcome) -> None:
         found.report(outcome, "V215", close)
 
 
-def _check_end(closing: Record | None, found: Found, log: Log, outcome: Outcome) -> None:
+def _check_end(closing: Record | None, found: Found, outcome: Outcome, *, known: bool) -> None:
     closes = [seq for seq, record in sorted(found.records.items()) if record["type"] == "run.close"]
     close = closes[0] if closes else None
     if closing is not None:
@@ -69,7 +78,7 @@ def _check_end(closing: Record | None, found: Found, log: Log, outcome: Outcome)
         outcome.count("OPEN_RUN")
         return
     # a newer leaf may be the one that is missing, and makes the verdict INCOMPLETE only
-    if closing is None and not log.newer:
+    if not known:
         found.report(outcome, "V214", close)
     _check_close(close, found, outcome)
     for row in found.rows:
@@ -86,13 +95,19 @@ def check_run(run: str, rows: Rows, log: Log, outcome: Outcome) -> Found:
         if leaves:
             found.report(outcome, "V210")
         return found
-    _check_tree_head(found, log, outcome)
+    imported = [leaf for _, leaf in leaves if leaf["type"] == "run.import"]
+    if not imported:
+        _check_tree_head(found, log, outcome)
     opening: Record | None = None
     closing: Record | None = None
     ends = [n for _, leaf in leaves if isinstance(n := leaf.get("n", 1), int)]
     found.promised = max(ends, default=0)
     for _, leaf in leaves:
         match leaf["type"]:
+            case "run.import":
+                _check_import_leaf(leaf, found, outcome)
+            case "run.open" if imported:
+                found.report(outcome, "V212", 0)
             case "run.open":
                 opening = leaf
                 _check_open_leaf(leaf, found, log, outcome)
@@ -100,9 +115,9 @@ def check_run(run: str, rows: Rows, log: Log, outcome: Outcome) -> Found:
                 _check_head_leaf(leaf, found, outcome)
             case "run.close":
                 closing = leaf
-    if opening is None and not log.newer:
+    if opening is None and not imported and not log.newer:
         found.report(outcome, "V211")
-    _check_end(closing, found, log, outcome)
+    _check_end(closing, found, outcome, known=bool(closing or imported or log.newer))
     below = [leaf.get("n", 1) for position, leaf in leaves if position < log.sealed]
     sealed = max((n for n in below if isinstance(n, int)), default=0)
     outcome.count("UNSEALED_TAIL", max(0, len(found.rows) - sealed))

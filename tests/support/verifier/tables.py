@@ -64,6 +64,7 @@ LEAVES: dict[str, str] = {
     "run.open": "`run` run; `genesis` hash; `head` hash",
     "run.head": "`run` run; `n` count; `head` hash",
     "run.close": "`run` run; `n` count; `head` hash; `root` hash",
+    "run.import": "`run` run; `origin` str; `n` count; `head` hash; `size` count; `root` hash",
     "recorder.start": "`recorder` str; `version` str",
     "recorder.stop": "`recorder` str",
     "key.rotate": "`old` str; `new` str; `old_signature` str; `new_signature` str",

@@ -1,0 +1,79 @@
+"""`edgetape export`: runs as one file that verifies alone (docs/bundles.md)."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from proxy.border import Misuse, Verb
+from proxy.options import Shared, options
+from proxy.output import as_json_text
+from proxy.talk import Talk
+
+_EPILOG = """\b
+The same runs at the same checkpoint give the same bytes.
+With --json: {file, bytes, sha256, runs, checkpoint}; with --verifier: {file, sha256}.
+"""
+
+
+class Given(TypedDict):
+    """The options as click gives them."""
+
+    output: Path | None
+    proofs: bool
+    full_log: bool
+    without_bodies: bool
+    verifier: Path | None
+    as_json: bool
+
+
+@click.command(cls=Verb, short_help="Write runs as one file that verifies alone.", epilog=_EPILOG)
+@click.argument("runs", metavar="[RUN]...", nargs=-1)
+@options("output", "proofs", "full-log", "without-bodies", "verifier", "json")
+@click.pass_context
+def command(context: click.Context, runs: Sequence[str], **given: Unpack[Given]) -> int:
+    """Write RUN, or several, with log, bodies, a report and a stand-alone verifier into one ZIP."""
+    if given["verifier"] is not None:
+        return _publish(given["verifier"], as_json=given["as_json"])
+    output = given["output"]
+    if output is None or not runs:
+        raise Misuse("export needs a run and -o FILE", hint="edgetape export last -o last.zip")
+    if given["proofs"] and given["full_log"]:
+        raise Misuse("--proofs and --full-log exclude one another")
+
+    from proxy.dossier import report
+    from store.bundle.export import excerpt
+    from store.bundle.packing import members, write
+
+    shared: Shared = context.obj
+    bodies = not given["without_bodies"]
+    with excerpt(shared.store, runs) as taken:
+        packed = members(taken, report(taken, bodies=bodies), proofs=given["proofs"], bodies=bodies)
+        verdict = write(output, packed)
+        said = {"runs": sorted(taken.runs), "checkpoint": taken.size}
+    digest = _digest(output)
+    if given["as_json"]:
+        click.echo(as_json_text({"file": str(output), "bytes": output.stat().st_size, "sha256": digest, **said}))
+        return 0
+    click.echo(f"{digest}  {output}")
+    talk = Talk.of(context)
+    talk.say(verdict.line)
+    talk.say(f"check it: edgetape verify {output}; or without edgetape: python3 verify.py {output}")
+    return 0
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _publish(path: Path, *, as_json: bool) -> int:
+    from store.bundle.packing import verifier
+
+    raw = verifier()
+    path.write_bytes(raw)
+    digest = hashlib.sha256(raw).hexdigest()
+    click.echo(as_json_text({"file": str(path), "sha256": digest}) if as_json else f"{digest}  {path}")
+    return 0

@@ -1,0 +1,83 @@
+"""Runs of another store, as they come in: their rows, and the leaf that says where they are from.
+
+docs/format.md, sections 6 and 9. Whoever calls this has verified them.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from store import log, payloads
+from store.core import digest, event, leaf
+from store.core.draft import Opening
+from store.core.errors import InvalidEvent
+from store.core.model import RunClose, RunOpen
+from store.core.shape import type_name
+from store.journal import STEP_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One run: its events in order, the openings of each by seq, and the checkpoint (size, root) of `origin`."""
+
+    run: str
+    origin: str
+    size: int
+    root: bytes
+    events: Sequence[bytes]
+    openings: Mapping[int, Sequence[Opening]]
+
+
+def take_in(connection: sqlite3.Connection, arrivals: Sequence[Arrival], origin: str, ts: str) -> None:
+    """Writes runs into the store `origin`, inside the caller's transaction.
+
+    Raises InvalidEvent for a run that is here already, or comes from here.
+    """
+    for each in arrivals:
+        if each.origin == origin or connection.execute("SELECT 1 FROM events WHERE run = ?", (each.run,)).fetchone():
+            raise InvalidEvent(f"run {each.run} is in this store already, or was recorded in it")
+        _events(connection, each)
+        _catalogue(connection, each)
+        log.append(connection, ts, _leaf(each))
+
+
+def _events(connection: sqlite3.Connection, arrival: Arrival) -> None:
+    for seq, raw in enumerate(arrival.events):
+        connection.execute(
+            "INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)",
+            (arrival.run, seq, digest.event_hash(raw), raw),
+        )
+        for opening in arrival.openings.get(seq, ()):
+            key = (arrival.run, seq, opening.pointer)
+            connection.execute(
+                "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
+                (*key, opening.salt, opening.sha256, len(opening.content)),
+            )
+            payloads.put(connection, *key, payloads.pack(opening.content))
+
+
+def _catalogue(connection: sqlite3.Connection, arrival: Arrival) -> None:
+    happened = [event.decode(raw) for raw in arrival.events]
+    opened, last = happened[0].facts, happened[-1]
+    assert isinstance(opened, RunOpen)
+    name, workflow = (text if isinstance(text, str) else "" for text in (opened.name, opened.workflow))
+    closed = last.place.ts if isinstance(last.facts, RunClose) else ""
+    steps = sum(type_name(each.facts) in STEP_TYPES for each in happened)
+    parent = opened.parent.run if opened.parent else ""
+    count = len(happened)
+    connection.execute(
+        "INSERT INTO runs (id, name, mode, workflow, parent, opened, closed, events, steps, headed)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (arrival.run, name, opened.mode, workflow, parent, happened[0].place.ts, closed, count, steps, count),
+    )
+
+
+def _leaf(arrival: Arrival) -> leaf.RunImported:
+    return leaf.RunImported(
+        run=arrival.run,
+        origin=arrival.origin,
+        n=len(arrival.events),
+        head=digest.event_hash(arrival.events[-1]).hex(),
+        size=arrival.size,
+        root=arrival.root.hex(),
+    )

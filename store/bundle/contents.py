@@ -1,0 +1,103 @@
+"""The lines of a bundle's members: leaves, events and openings as NDJSON; pure (docs/format.md, section 9)."""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from store.core import canonical, digest
+from store.core.errors import Malformed
+from store.core.shape import Count, Run
+from store.core.text import Hex32
+from store.verify.records import EventRow
+
+RUN_CHARS = 36
+_HASH = re.compile(rb"[0-9a-f]{64}")
+
+
+class OpeningLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An opening as a bundle spells it: which commitment it opens; `salt` is base64url without padding."""
+
+    run: Run
+    seq: Count
+    pointer: str
+    salt: str
+    sha256: Hex32
+    length: Count
+
+    @property
+    def salt_bytes(self) -> bytes:
+        """The salt."""
+        return base64.urlsafe_b64decode(self.salt + "=" * (-len(self.salt) % 4))
+
+
+def spelled(salt: bytes) -> str:
+    """Base64url without padding (RFC 4648, section 5)."""
+    return base64.urlsafe_b64encode(salt).decode().rstrip("=")
+
+
+def opening(raw: bytes) -> OpeningLine:
+    """The opening that a line spells. Raises Malformed."""
+    try:
+        line = msgspec.convert(canonical.parse(raw), OpeningLine)
+        if spelled(line.salt_bytes) != line.salt or len(line.salt_bytes) != digest.SALT_BYTES:
+            raise Malformed("not an opening: its salt is not 32 bytes in base64url")
+    except (msgspec.ValidationError, ValueError) as error:
+        raise Malformed(f"not an opening: {error}") from None
+    return line
+
+
+def joined(lines: Iterable[bytes]) -> bytes:
+    """One member of these lines, each with its line feed."""
+    return b"".join(line + b"\n" for line in lines)
+
+
+def split(member: bytes | memoryview) -> list[bytes]:
+    """The lines of a member. Raises Malformed when the last one has no line feed."""
+    *lines, rest = bytes(member).split(b"\n")
+    if rest:
+        raise Malformed("its last line has no line feed")
+    return lines
+
+
+def hashes(member: bytes | memoryview, count: int) -> list[bytes]:
+    """The hash that is kept with each of `count` events. Raises Malformed for another number or form of lines."""
+    lines = split(member)
+    if len(lines) != count or not all(_HASH.fullmatch(line) for line in lines):
+        raise Malformed("it has not one hash an event, a line each")
+    return [bytes.fromhex(line.decode()) for line in lines]
+
+
+def new_key(raw: bytes) -> str | None:
+    """The vkey that a leaf brings into force, whether rightly or not: store.created and key.rotate do."""
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    match record:
+        case {"type": "store.created", "vkey": str() as vkey} | {"type": "key.rotate", "new": str() as vkey}:
+            return vkey
+    return None
+
+
+def event_rows(lines: Sequence[bytes], kept: Sequence[bytes], runs: Sequence[str]) -> Iterator[EventRow]:
+    """Each line with the place it takes: where it says that it stands, else behind the line before it."""
+    run, seq = runs[0] if runs else "", -1
+    for raw, hashed in zip(lines, kept, strict=True):
+        said = _said(raw)
+        run, seq = said if said is not None else (run, seq + 1)
+        yield EventRow(run, seq, hashed, raw)
+
+
+def _said(raw: bytes) -> tuple[str, int] | None:
+    """Where a line says that it stands, read leniently: whether it is right is judged by what follows."""
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    match record:
+        case {"run": str() as run, "seq": int() as seq} if not isinstance(seq, bool) and 0 <= seq < 1 << 53:
+            return (run, seq) if run.isascii() and len(run) == RUN_CHARS else None
+    return None

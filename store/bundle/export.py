@@ -1,0 +1,144 @@
+"""Reads out of a store what a bundle of some runs holds (docs/format.md, section 9).
+
+Rules kept here:
+- A bundle is a function of its runs and a checkpoint: the first one that covers all that the log says of the ends of
+  these runs; where one of them is open, the newest.
+- Everything is read in one moment; what no checkpoint covers is left out.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from store import database
+from store.bundle import contents, manifest
+from store.bundle.container import Member
+from store.core import canonical, draft, event, inclusion
+from store.core.errors import StoreUnusable
+from store.core.event import Event
+from store.core.inclusion import Proof
+from store.core.text import Body
+from store.reader import Reader
+from store.verify.records import OpeningRow, SqliteRecords
+
+_NO_CHECKPOINT = "no checkpoint covers the run yet"
+# What ends a run, or changes what can be shown of it; who looked at it, or exported it, does not.
+_DECISIVE = frozenset(("run.open", "run.head", "run.close", "payload.erased"))
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """What a bundle is made of: the log up to `size`, signed by `note`, and the events of `runs` that it covers."""
+
+    origin: str
+    vkey: str
+    size: int
+    note: bytes
+    leaves: tuple[bytes, ...]
+    runs: Mapping[str, tuple[bytes, ...]]
+    reader: Reader
+    _records: SqliteRecords
+
+    def events(self, run: str) -> list[Event]:
+        """The events of a run as values."""
+        return [event.decode(raw) for raw in self.runs[run]]
+
+    def log_members(self, *, proofs: bool) -> list[Member]:
+        """The log: all leaves up to the checkpoint, or a proof for each that these runs need."""
+        if not proofs:
+            return [Member.of(manifest.LOG, contents.joined(self.leaves))]
+        nodes = {(level, at): node for level, at, node in self._records.nodes()}
+        needed = (at for at, raw in enumerate(self.leaves) if _run_of(raw) in self.runs or contents.new_key(raw))
+        shown = sorted({0, self.size - 1, *needed})
+        return [Member.of(f"proofs/{at}.tlog-proof", self._proof(at, nodes)) for at in shown]
+
+    def body_members(self) -> list[Member]:
+        """The openings of all events, and each body once."""
+        lines: list[bytes] = []
+        blobs: dict[str, Member] = {}
+        for run, raws in sorted(self.runs.items()):
+            named = [draft.commitments(canonical.parse(raw)) for raw in raws]
+            for seq, row in self._records.openings(run):
+                if seq >= len(raws):
+                    continue
+                lines.append(_opening(run, seq, row))
+                body = Body(body=named[seq].get(row.pointer, ""))
+                load = partial(self.reader.body, event.decode(raws[seq]), body)
+                name = f"blobs/{row.sha256.hex()}"
+                blobs.setdefault(name, Member(name, row.length, load))
+        return [Member.of(manifest.OPENINGS, contents.joined(lines)), *(blobs[name] for name in sorted(blobs))]
+
+    def _proof(self, at: int, nodes: Mapping[tuple[int, int], bytes]) -> bytes:
+        hashes = inclusion.path(at, self.size, lambda level, position: nodes[level, position])
+        return inclusion.encode(Proof(at, self.leaves[at], tuple(hashes), self.note))
+
+
+@contextmanager
+def excerpt(folder: Path, words: Sequence[str]) -> Iterator[Excerpt]:
+    """What a bundle of the runs that `words` mean is made of. Raises StoreUnusable, UnknownRun."""
+    with Reader.open(folder) as reader:
+        connection = database.open_for_reading(folder)
+        try:
+            with database.explained(folder):
+                connection.execute("BEGIN")
+                own = Reader(folder, connection, reader.origin)
+                yield _taken(own, connection, sorted({own.identify(word) for word in words}))
+        finally:
+            connection.close()
+
+
+def _taken(reader: Reader, connection: sqlite3.Connection, runs: Sequence[str]) -> Excerpt:
+    records = SqliteRecords(connection)
+    leaves = [raw for _, raw in records.leaves()]
+    notes = records.checkpoints()
+    ends = [_end(leaves, run, reader.origin) for run in runs]
+    fitting = [note for note in notes if all(end is not None and note[0] > end for end in ends)]
+    if not notes or (not fitting and None not in ends):
+        raise StoreUnusable(_NO_CHECKPOINT, hint="one is made when a run closes, and when its recorder stops")
+    size, note = fitting[0] if fitting else notes[-1]
+    kept = {run: _covered(records, leaves[:size], run) for run in runs}
+    vkey = next(filter(None, map(contents.new_key, reversed(leaves[:size]))))
+    return Excerpt(reader.origin, vkey, size, note, tuple(leaves[:size]), kept, reader, records)
+
+
+def _end(leaves: Sequence[bytes], run: str, origin: str) -> int | None:
+    """The position of the last leaf that decides what is shown of a run; None while it is open."""
+    said = [(at, json.loads(raw)) for at, raw in enumerate(leaves) if _run_of(raw) == run]
+    if any(record["type"] == "run.import" for _, record in said):
+        raise StoreUnusable(
+            f"run {run} was imported: its evidence is the bundle that it came in, not the log of {origin}",
+            hint="hand on that bundle",
+        )
+    closed = any(record["type"] == "run.close" for _, record in said)
+    return max(at for at, record in said if record["type"] in _DECISIVE) if closed else None
+
+
+def _covered(records: SqliteRecords, leaves: Sequence[bytes], run: str) -> tuple[bytes, ...]:
+    """The events of a run that a log of these leaves commits to."""
+    said = [json.loads(raw) for raw in leaves if _run_of(raw) == run]
+    count = max((record.get("n", 1) for record in said if record["type"].startswith("run.")), default=0)
+    if not count:
+        raise StoreUnusable(_NO_CHECKPOINT, hint="one is made when a run closes, and when its recorder stops")
+    return tuple(row.raw for row in records.events(run) if row.seq < count)
+
+
+def _run_of(raw: bytes) -> str | None:
+    record = json.loads(raw)
+    return record.get("run") if isinstance(record, dict) else None
+
+
+def _opening(run: str, seq: int, row: OpeningRow) -> bytes:
+    return canonical.encode(
+        {
+            "run": run,
+            "seq": seq,
+            "pointer": row.pointer,
+            "salt": contents.spelled(row.salt),
+            "sha256": row.sha256.hex(),
+            "length": row.length,
+        }
+    )

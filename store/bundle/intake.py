@@ -1,0 +1,48 @@
+"""Takes the runs of a bundle into a store: verified first, all of them or none (docs/format.md, section 9)."""
+
+from pathlib import Path
+
+from store.arrival import Arrival
+from store.bundle import records, source
+from store.bundle.proof import verify_members
+from store.bundle.records import Bundle
+from store.core import checkpoint
+from store.core.checkpoint import VerifierKey
+from store.core.draft import Opening
+from store.core.errors import EdgetapeError, Malformed
+from store.verify.verdict import Tally, Verdict, first_bad
+from store.writer import Writer
+
+
+class NotImported(EdgetapeError):
+    """A bundle that does not verify, or does not hold all of its runs."""
+
+
+def take_in(path: Path, writer: Writer, pin: VerifierKey | None = None) -> tuple[Verdict, list[str]]:
+    """The verdict on the bundle, and the ids of its runs, which are in the store then.
+
+    Raises NotImported, StoreUnusable, InvalidEvent (a run that is here already).
+    """
+    try:
+        with source.opened(path) as members:
+            verdict = verify_members(members, pin)
+            bundle = records.read(members, Tally())
+            if verdict.exit_code or bundle is None:
+                found = first_bad(verdict.findings)
+                raise NotImported(f"the bundle does not verify: {found or verdict.line}", hint="edgetape verify FILE")
+            if bundle.manifest.bodies != "included":
+                raise NotImported("the bodies were left out of the bundle", hint="ask for one that has them")
+            writer.take_in([_arrival(bundle, run) for run in bundle.manifest.runs]).result()
+            return verdict, list(bundle.manifest.runs)
+    except Malformed as error:
+        raise NotImported(f"not a bundle: {error}") from error
+
+
+def _arrival(bundle: Bundle, run: str) -> Arrival:
+    ((size, note),) = bundle.checkpoints()
+    openings: dict[int, list[Opening]] = {}
+    for seq, row in bundle.openings(run):
+        opening = Opening(row.pointer, row.salt, row.sha256, row.stored or b"")
+        openings.setdefault(seq, []).append(opening)
+    stated = checkpoint.parse(note).checkpoint
+    return Arrival(run, stated.origin, size, stated.root, [row.raw for row in bundle.events(run)], openings)

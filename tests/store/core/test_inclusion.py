@@ -1,0 +1,58 @@
+"""Inclusion proofs: every leaf of every small tree, no other leaf, and one text form."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store.core import inclusion, merkle
+from store.core.errors import Malformed
+from store.core.inclusion import Proof, path, root_of
+
+NOTE = b"origin\n3\nroot\n\n\xe2\x80\x94 origin x\n"
+
+
+def tree(size: int) -> tuple[list[bytes], dict[tuple[int, int], bytes], bytes]:
+    leaves = [b"leaf %d" % number for number in range(size)]
+    grown = merkle.Tree()
+    nodes = {(level, at): node for leaf in leaves for level, at, node in grown.append(leaf)}
+    return leaves, nodes, grown.root
+
+
+@pytest.mark.parametrize("size", range(1, 34))
+def test_every_leaf_leads_to_the_root_and_no_other_does(size: int) -> None:
+    leaves, nodes, root = tree(size)
+    for index, leaf in enumerate(leaves):
+        hashes = path(index, size, lambda level, at: nodes[level, at])
+        assert root_of(index, size, leaf, hashes) == root
+        assert root_of(index, size, b"another", hashes) != root
+        assert root_of((index + 1) % size, size, leaf, hashes) != root or size == 1
+        assert root_of(index, size, leaf, [*hashes, root]) is None
+        assert not hashes or root_of(index, size, leaf, hashes[:-1]) != root
+
+
+def test_a_leaf_beyond_the_tree_has_no_root() -> None:
+    assert root_of(3, 3, b"", []) is None
+    assert root_of(-1, 3, b"", []) is None
+
+
+@given(st.integers(0, 10**14), st.binary(), st.lists(st.binary(min_size=32, max_size=32), max_size=40))
+def test_a_text_is_read_as_it_was_written(index: int, leaf: bytes, hashes: list[bytes]) -> None:
+    proof = Proof(index, leaf, tuple(hashes), NOTE)
+    raw = inclusion.encode(proof)
+    assert raw.startswith(b"c2sp.org/tlog-proof@v1\n")
+    assert inclusion.parse(raw) == proof
+
+
+def _flipped(at: int) -> bytes:
+    raw = bytearray(inclusion.encode(Proof(5, b"leaf", (bytes(32), bytes(32)), NOTE)))
+    raw[at % len(raw)] ^= 1
+    return bytes(raw)
+
+
+@given(st.binary(max_size=300) | st.integers(0, 200).map(_flipped))
+def test_another_text_is_malformed_or_another_proof(raw: bytes) -> None:
+    try:
+        proof = inclusion.parse(raw)
+    except Malformed:
+        return
+    assert inclusion.encode(proof) == raw
