@@ -26,6 +26,8 @@ from store.core.redact import Redacted
 from store.founding import found
 from store.keys import Signer
 from store.lease import Lease, inherited
+from store.livelogs import LiveLogs
+from store.splices.guard import Check
 from store.ticket import Ticket
 
 type Part = Literal["upload", "head", "answer"]
@@ -44,7 +46,8 @@ class Writer:
         self._leases = folder / "leases"
         self._lease = Lease(self._leases, str(uuid.uuid4()))
         self._opened_ns: dict[str, int] = {}
-        self._committer = Committer(connection, folder / database.FILE_NAME)
+        self._logs = LiveLogs(lambda run: Check(self.origin, run))
+        self._committer = Committer(connection, folder / database.FILE_NAME, self._logs)
 
     @classmethod
     def open(cls, folder: Path, keys: Path, connect: database.Connect = database.connect) -> "Writer":
@@ -79,7 +82,7 @@ class Writer:
                 raise InvalidEvent("a run begins with run.open")
             sealed = journal.sealed(draft, _salt)
             return lambda connection: journal.open_run(
-                connection, self.origin, run, self._lease.owner, sealed, self._clock(run)
+                connection, self._logs, self.origin, run, self._lease.owner, sealed, self._clock(run)
             )
 
         return run, self._committer.submit(prepare)
@@ -95,7 +98,7 @@ class Writer:
                 raise InvalidEvent("open_run and close_run write the ends of a run")
             sealed = journal.sealed(draft, _salt)
             if after is None:
-                return lambda connection: journal.append(connection, run, sealed, self._clock(run))
+                return lambda connection: journal.append(connection, self._logs, run, sealed, self._clock(run))
             link = "open" if isinstance(draft.facts, TunnelClose) else "req"
             if link not in sealed.members:
                 raise InvalidEvent(f"no {sealed.members['type']} belongs to another event")
@@ -125,7 +128,10 @@ class Writer:
 
     def close_run(self, run: str, reason: CloseReason, *, exit_code: int | None = None) -> Ticket:
         """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint."""
-        ticket = self._committer.submit(lambda: lambda connection: self._close(connection, run, reason, exit_code))
+        ticket = self._committer.submit(
+            lambda: lambda connection: self._close(connection, run, reason, exit_code),
+            lambda _: self._logs.drop(run),
+        )
         self._checkpoint_or_say()
         return ticket
 
@@ -149,7 +155,7 @@ class Writer:
         self, connection: sqlite3.Connection, run: str, sealed: journal.Sealed, link: str, after: Ticket
     ) -> journal.Appended:
         linked = sealed.linked(link, after.seq)
-        appended = journal.append(connection, run, linked, self._clock(run))
+        appended = journal.append(connection, self._logs, run, linked, self._clock(run))
         journal.drop_pending(connection, run, after.seq, linked)
         return appended
 
@@ -163,7 +169,7 @@ class Writer:
         dead: bool = False,
     ) -> journal.Appended:
         now = self._clock(run)
-        partial = recovery.close_requests(connection, run, _salt, now)
+        partial = recovery.close_requests(connection, self._logs, run, _salt, now)
         facts = RunClose(
             n=0,
             head=_FILLED_IN,
@@ -174,7 +180,7 @@ class Writer:
             exit_code=exit_code,
             clock="resumed" if dead else None,
         )
-        return journal.close_run(connection, run, facts, now)
+        return journal.close_run(connection, self._logs, run, facts, now)
 
     def _adopt(self) -> Ticket:
         """Ends the runs whose writers are dead. One that is damaged stays as it is: it must not keep others out."""
@@ -192,10 +198,12 @@ class Writer:
 
     def _adopt_one(self, connection: sqlite3.Connection, run: str) -> None:
         connection.execute("SAVEPOINT adopted")
+        marks = self._logs.mark()
         try:
             self._close(connection, run, "crash_recovered", None, dead=True)
         except (EdgetapeError, ValueError) as error:
             connection.execute("ROLLBACK TO adopted")
+            self._logs.undo(marks)
             self.unrecovered[run] = error
         connection.execute("RELEASE adopted")
 

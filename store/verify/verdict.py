@@ -30,7 +30,7 @@ CODES: Mapping[str, str] = {
     "V602": "opening does not match the commitment",
     "V603": "payload missing",
     "V604": "payload differs from its digest",
-    "V605": "trailing or extra frames",
+    "V605": "stored bytes that belong to no body",
     "V606": "present without a commitment",
     "V607": "over the limit",
 }
