@@ -55,15 +55,25 @@ class Bodies:
         return self._resolver is not None and self._in_order and self._read_to == self._end
 
 
-def bodies(connection: sqlite3.Connection, run: str, guard: Guard) -> Bodies:
-    """The bodies of a run as they are now; a writer may put other blocks in the place of these at any time."""
+def spans(connection: sqlite3.Connection, run: str) -> tuple[Span, ...]:
+    """Where the blocks of a run stand now; a writer may put others in the place of these at any time."""
+    query = "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number"
+    return tuple(Span(*row) for row in connection.execute(query, (run,)))
+
+
+def fetching(connection: sqlite3.Connection, run: str) -> Fetch:
+    """What gives the stored blocks of a run from one number to another."""
 
     def fetch(first: int, last: int) -> list[bytes]:
         query = "SELECT stored FROM blocks WHERE run = ? AND number BETWEEN ? AND ? ORDER BY number"
         return [bytes(stored) for (stored,) in connection.execute(query, (run, first, last))]
 
-    query = "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number"
-    return Bodies([Span(*row) for row in connection.execute(query, (run,))], fetch, guard)
+    return fetch
+
+
+def bodies(connection: sqlite3.Connection, run: str, guard: Guard) -> Bodies:
+    """The bodies of a run."""
+    return Bodies(spans(connection, run), fetching(connection, run), guard)
 
 
 def place(connection: sqlite3.Connection, run: str, seq: int, pointer: str) -> int | None:

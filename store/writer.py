@@ -27,7 +27,8 @@ from store.founding import found
 from store.keys import Signer
 from store.lease import Lease, inherited
 from store.livelogs import LiveLogs
-from store.splices.guard import Check
+from store.sealer import Sealer
+from store.splices.guard import Check, Guard
 from store.ticket import Ticket
 
 type Part = Literal["upload", "head", "answer"]
@@ -46,8 +47,9 @@ class Writer:
         self._leases = folder / "leases"
         self._lease = Lease(self._leases, str(uuid.uuid4()))
         self._opened_ns: dict[str, int] = {}
-        self._logs = LiveLogs(lambda run: Check(self.origin, run))
+        self._logs = LiveLogs(self._guard)
         self._committer = Committer(connection, folder / database.FILE_NAME, self._logs)
+        self._sealer = Sealer(folder, self._guard, self._committer)
 
     @classmethod
     def open(cls, folder: Path, keys: Path, connect: database.Connect = database.connect) -> "Writer":
@@ -127,10 +129,13 @@ class Writer:
         return self._committer.submit(prepare)
 
     def close_run(self, run: str, reason: CloseReason, *, exit_code: int | None = None) -> Ticket:
-        """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint."""
+        """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint.
+
+        Its bodies are packed tighter then, which for long runs goes on behind the ticket.
+        """
         ticket = self._committer.submit(
             lambda: lambda connection: self._close(connection, run, reason, exit_code),
-            lambda _: self._logs.drop(run),
+            lambda connection: self._after_close(connection, run),
         )
         self._checkpoint_or_say()
         return ticket
@@ -143,6 +148,7 @@ class Writer:
 
     def close(self) -> None:
         """Returns when all that was queued is on disk and signed, and the thread has ended; more is refused then."""
+        self._sealer.stop()
         self._log(leaf.RecorderStop(recorder=self._lease.owner))
         self._checkpoint_or_say()
         self._end()
@@ -181,6 +187,13 @@ class Writer:
             clock="resumed" if dead else None,
         )
         return journal.close_run(connection, self._logs, run, facts, now)
+
+    def _guard(self, run: str) -> Guard:
+        return Check(self.origin, run)
+
+    def _after_close(self, connection: sqlite3.Connection, run: str) -> None:
+        self._logs.drop(run)
+        self._sealer.seal(connection, run)
 
     def _adopt(self) -> Ticket:
         """Ends the runs whose writers are dead. One that is damaged stays as it is: it must not keep others out."""
