@@ -15,6 +15,7 @@ from typing import Literal
 import store
 from store import database, journal, log, recovery
 from store.commit import Apply, Committer
+from store.compactor import Compactor
 from store.core import leaf
 from store.core.checkpoint import Checkpoint
 from store.core.digest import SALT_BYTES
@@ -27,7 +28,6 @@ from store.founding import found
 from store.keys import Signer
 from store.lease import Lease, inherited
 from store.livelogs import LiveLogs
-from store.sealer import Sealer
 from store.splices.guard import Check, Guard
 from store.ticket import Ticket
 
@@ -49,7 +49,7 @@ class Writer:
         self._opened_ns: dict[str, int] = {}
         self._logs = LiveLogs(self._guard)
         self._committer = Committer(connection, folder / database.FILE_NAME, self._logs)
-        self._sealer = Sealer(folder, self._guard, self._committer)
+        self._compactor = Compactor(folder, self._guard, self._committer)
 
     @classmethod
     def open(cls, folder: Path, keys: Path, connect: database.Connect = database.connect) -> "Writer":
@@ -148,7 +148,7 @@ class Writer:
 
     def close(self) -> None:
         """Returns when all that was queued is on disk and signed, and the thread has ended; more is refused then."""
-        self._sealer.stop()
+        self._compactor.stop()
         self._log(leaf.RecorderStop(recorder=self._lease.owner))
         self._checkpoint_or_say()
         self._end()
@@ -193,7 +193,7 @@ class Writer:
 
     def _after_close(self, connection: sqlite3.Connection, run: str) -> None:
         self._logs.drop(run)
-        self._sealer.seal(connection, run)
+        self._compactor.seal(connection, run)
 
     def _adopt(self) -> Ticket:
         """Ends the runs whose writers are dead. One that is damaged stays as it is: it must not keep others out."""

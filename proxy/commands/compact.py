@@ -24,7 +24,7 @@ as it is.
 @click.pass_context
 def command(context: click.Context, runs: Iterable[str], as_json: bool) -> int:
     """Pack the bodies of RUN, or of all runs that are closed, tighter, and give freed space back."""
-    from store.sealing import Compacted, compact
+    from store.compaction import Compacted, compact
 
     shared: Shared = context.obj
     talk = Talk.of(context)

@@ -6,10 +6,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from store import sealing
+from store import compaction
+from store.compaction import Compacted, compact
 from store.database import FILE_NAME, transaction
 from store.reader import Reader
-from store.sealing import Compacted, compact
 from store.splices.guard import Check
 from store.verify import verify
 from store.writer import Writer
@@ -70,8 +70,8 @@ def test_a_long_run_is_sealed_before_the_writer_has_ended(tmp_path: Path) -> Non
     with tape(tmp_path) as made:
         run = slowly(made, sent, close=True)
     with closing(sqlite3.connect(made.folder / FILE_NAME)) as connection:
-        assert sealing.log_bytes(connection, run) > sealing.AT_ONCE_BYTES_MAX
-        assert sealing.sealed(connection, run, Check(made.writer.origin, run)) is None
+        assert compaction.log_bytes(connection, run) > compaction.AT_ONCE_BYTES_MAX
+        assert compaction.sealed(connection, run, Check(made.writer.origin, run)) is None
     check(made, run, sent)
 
 
@@ -116,8 +116,8 @@ def test_blocks_that_were_replaced_meanwhile_are_not_swapped(tmp_path: Path) -> 
     with tape(tmp_path) as made:
         run = slowly(made, calls(9), close=False)
         with closing(sqlite3.connect(made.folder / FILE_NAME, isolation_level=None)) as connection:
-            found = sealing.sealed(connection, run, Check(made.writer.origin, run))
+            found = compaction.sealed(connection, run, Check(made.writer.origin, run))
             assert found is not None
             made.note(run, b"later").result(30)
             with transaction(connection):
-                assert not sealing.swap(connection, found)
+                assert not compaction.swap(connection, found)
