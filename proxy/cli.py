@@ -18,6 +18,20 @@ from proxy.talk import Talk
 # The order of a first day's work, which is the order of the help.
 VERBS = ("record", "runs", "show", "verify", "scan", "replay", "proxy", "env", "debug", "completion")
 VERBS = ("record", "runs", "show", "verify", "replay", "proxy", "env", "compact", "debug", "completion")
+VERBS = (
+    "record",
+    "runs",
+    "show",
+    "verify",
+    "replay",
+    "proxy",
+    "env",
+    "erase",
+    "hold",
+    "compact",
+    "debug",
+    "completion",
+)
 
 _HELP = """Record every LLM and tool exchange of an AI agent, prove the recording, and replay it offline.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from store import database, payloads
+from store import database, erasure, payloads
 from store.core import digest, event
 from store.core.errors import EdgetapeError, Malformed, StoreUnusable, UnknownRun
 from store.core.event import Event
@@ -195,9 +195,12 @@ class Reader:
         for pointer, salt, sha256, length in rows:
             if _commits(bytes(salt), bytes(sha256), length, apart.body):
                 return OpeningInfo(pointer, bytes(sha256), length)
-        raise BodyUnavailable(
-            f"a body of event {happened.seq} is erased or damaged", hint="`edgetape verify` says which"
-        )
+        with database.explained(self.folder):
+            erased = erasure.erased(self._connection, happened.run, happened.seq)
+        if erased is None:
+            said = f"a body of event {happened.seq} is missing or damaged"
+            raise BodyUnavailable(said, hint="`edgetape verify` says which")
+        raise BodyUnavailable(f"the bodies of event {happened.seq} were erased at {erased[0]}: {erased[1].reason}")
 
     def body(self, happened: Event, apart: Apart | None) -> bytes:
         """The body that `apart` names, or nothing for None. Raises BodyUnavailable when it is gone or is not what was

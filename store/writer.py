@@ -14,6 +14,7 @@ from typing import Literal
 
 import store
 from store import database, journal, log, recovery
+from store import erasure as erasing
 from store.commit import Apply, Committer
 from store.compactor import Compactor
 from store.core import leaf
@@ -24,6 +25,7 @@ from store.core.errors import EdgetapeError, InvalidEvent
 from store.core.event import timestamp
 from store.core.model import CloseReason, RunClose, RunOpen, TunnelClose
 from store.core.redact import Redacted
+from store.erasure import Erasure
 from store.founding import found
 from store.keys import Signer
 from store.lease import Lease, inherited
@@ -145,6 +147,21 @@ class Writer:
         fails.
         """
         return self._committer.submit(lambda: _apply_heads, self._sign)
+
+    def erase(self, erasure: Erasure) -> Ticket:
+        """Erases bodies of a closed run, and all traces of them in the store's files.
+
+        Its ticket raises ErasureRefused; also when that is done but for the traces.
+        """
+
+        def apply(connection: sqlite3.Connection) -> None:
+            erasing.erase(connection, erasure, self._guard(erasure.run), _now())
+
+        return self._committer.submit(lambda: apply, erasing.tidy)
+
+    def hold(self, facts: leaf.HoldSet | leaf.HoldReleased) -> Ticket:
+        """Notes that nothing of a run may be erased, or that it may be again."""
+        return self._log(facts)
 
     def close(self) -> None:
         """Returns when all that was queued is on disk and signed, and the thread has ended; more is refused then."""

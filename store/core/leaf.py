@@ -48,6 +48,32 @@ class RunClosed(Facts, frozen=True, tag="run.close"):
     root: Hex32
 
 
+class PayloadErased(Facts, frozen=True, tag="payload.erased"):
+    """The bodies of one event, or of all events of a run, were erased: by whom, why, and by which policy."""
+
+    run: Run
+    by: str
+    reason: str
+    seq: Count | None = None
+    policy: str | None = None
+
+
+class HoldSet(Facts, frozen=True, tag="hold.set"):
+    """From here on no body of a run may be erased: who says so, and why."""
+
+    run: Run
+    by: str
+    reason: str
+
+
+class HoldReleased(Facts, frozen=True, tag="hold.release"):
+    """They may be again."""
+
+    run: Run
+    by: str
+    reason: str
+
+
 class RecorderStart(Facts, frozen=True, tag="recorder.start"):
     """A program began to write into the store."""
 
@@ -61,7 +87,17 @@ class RecorderStop(Facts, frozen=True, tag="recorder.stop"):
     recorder: str
 
 
-type Leaf = StoreCreated | RunOpened | RunHead | RunClosed | RecorderStart | RecorderStop
+type Leaf = (
+    StoreCreated
+    | RunOpened
+    | RunHead
+    | RunClosed
+    | PayloadErased
+    | HoldSet
+    | HoldReleased
+    | RecorderStart
+    | RecorderStop
+)
 
 LEAF_TYPES: dict[str, type[Facts]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Leaf.__value__)}
 

@@ -4,7 +4,7 @@ from store.core import digest
 from store.core.errors import Malformed
 from store.payloads import Oversize
 from store.verify.chain import Walk
-from store.verify.ledger import Ledger
+from store.verify.ledger import Erasures, Ledger
 from store.verify.records import OpeningRow, Records, StoredBodies
 from store.verify.verdict import Tally
 
@@ -13,6 +13,7 @@ def check(records: Records, found: Walk, log: Ledger, tally: Tally) -> int:
     """Checks every body of a run; how many its readable events commit to."""
     run, missing = found.run, {(seq, pointer) for seq, named in found.commitments.items() for pointer in named}
     count, before = len(missing), len(tally.findings)
+    erased = log.erased.get(run, Erasures())
     strays: set[tuple[int, str]] = set()
     # Without an origin nothing that is stored can be held against its place.
     stored = records.bodies(run, log.origin) if log.origin else None
@@ -20,14 +21,15 @@ def check(records: Records, found: Walk, log: Ledger, tally: Tally) -> int:
         named = found.commitments.get(seq, {}).get(row.pointer)
         if named is None:
             strays.add((seq, row.pointer))
+            continue
+        missing.discard((seq, row.pointer))
+        if seq in erased:
+            tally.find("V606", f"{row.pointer} is erased on record, and still there", run, seq)
         else:
-            missing.discard((seq, row.pointer))
             _check_opening(run, seq, row, named, stored, tally)
-    for seq, pointer in sorted(missing):
-        tally.find("V601", f"{pointer} has no opening", run, seq)
-    for seq, pointer in records.strays(run):
-        if pointer not in found.commitments.get(seq, {}):
-            strays.add((seq, pointer))
+    unopened = records.strays(run)
+    strays.update(place for place in unopened if place not in missing)
+    _check_missing(run, missing, {place for place in unopened if place in missing}, erased, tally)
     promised = log.runs[run].promised if run in log.runs else 0
     for seq, pointer in sorted(strays):
         if seq not in found.unread and not found.is_gap(seq) and not found.last < seq < promised:
@@ -35,6 +37,19 @@ def check(records: Records, found: Walk, log: Ledger, tally: Tally) -> int:
     if stored is not None and not strays and len(tally.findings) == before and not stored.exact:
         tally.find("V605", "its blocks hold more than its bodies, or a body twice", run)
     return count
+
+
+def _check_missing(
+    run: str, missing: set[tuple[int, str]], kept: set[tuple[int, str]], erased: Erasures, tally: Tally
+) -> None:
+    """Commitments without an opening; `kept` are those that have a payload all the same."""
+    for seq, pointer in sorted(missing):
+        if seq not in erased:
+            tally.find("V601", f"{pointer} has no opening", run, seq)
+        elif (seq, pointer) in kept:
+            tally.find("V606", f"{pointer} is erased on record, and still stored", run, seq)
+        else:
+            tally.counts["PAYLOADS_ERASED"] += 1
 
 
 def _check_opening(run: str, seq: int, row: OpeningRow, named: str, stored: StoredBodies | None, tally: Tally) -> None:

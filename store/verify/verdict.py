@@ -31,7 +31,7 @@ CODES: Mapping[str, str] = {
     "V603": "payload missing",
     "V604": "payload differs from its digest",
     "V605": "stored bytes that belong to no body",
-    "V606": "present without a commitment",
+    "V606": "present without a commitment, or erased on record",
     "V607": "over the limit",
 }
 

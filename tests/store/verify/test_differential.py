@@ -13,6 +13,7 @@ import pytest
 
 from store.core.checkpoint import VerifierKey
 from store.core.errors import StoreUnusable
+from store.erasure import Erasure
 from store.verify import verify as first
 from tests.support.sample import Sample
 from tests.support.tape import Call, Tape, seeded, tape
@@ -49,7 +50,7 @@ def difference(ours: Verdict, theirs: Verdict) -> str:
 
 
 def fill(made: Tape, sample: Sample) -> list[str]:
-    """Five runs: two closed, one open, one of a single event, one whose bodies repeat one another."""
+    """Six runs: two closed, one open, one of a single event, one whose bodies repeat one another, one partly erased."""
     source = sample.source("store")
     runs = [made.run(seeded(source, 4), "one"), made.run(seeded(source, 2), close=False)]
     made.note(runs[1], b"a note")
@@ -60,7 +61,9 @@ def fill(made: Tape, sample: Sample) -> list[str]:
     made.note(talk, said[0].encode() * 3).result(30)
     for call in calls[4:]:
         made.request(talk, call).result(30)
-    return [*runs, talk]
+    erased = made.run(calls)
+    made.writer.erase(Erasure(erased, (1, 4), "operator", "a reason")).result(30)
+    return [*runs, talk, erased]
 
 
 @pytest.mark.timeout(1200)

@@ -4,6 +4,7 @@ from hashlib import sha256
 
 from tests.support.verifier.events import Found
 from tests.support.verifier.hashes import commitment
+from tests.support.verifier.log import Log as StoreLog
 from tests.support.verifier.outcome import Outcome
 from tests.support.verifier.pieces import Log, UnreadableError
 from tests.support.verifier.rows import Opening, Rows
@@ -41,9 +42,9 @@ def _is_exact(log: Log | None, places: list[int]) -> bool:
     return end == log.end
 
 
-def check_bodies(found: Found, rows: Rows, origin: str | None, outcome: Outcome) -> None:
+def check_bodies(found: Found, rows: Rows, store_log: StoreLog, outcome: Outcome) -> None:
     """Verify every body of one run, and find what belongs to none."""
-    run = found.run
+    run, origin = found.run, store_log.origin
     openings, payloads = rows.openings(run), rows.payloads(run)
     log = Log.of(rows.blocks(run), origin, run) if origin is not None else None
     places = {(seq, pointer): c for seq, here in found.commitments.items() for pointer, c in here.items()}
@@ -52,7 +53,9 @@ def check_bodies(found: Found, rows: Rows, origin: str | None, outcome: Outcome)
         outcome.count("bodies")
         opening, place = openings.get(where), payloads.get(where)
         fault: str | None
-        if opening is None:
+        if store_log.is_erased(run, where[0]):
+            fault = "V606" if opening is not None or place is not None else None
+        elif opening is None:
             fault = "V601"
         elif not _opens(opening, committed):
             fault = "V602"

@@ -64,6 +64,9 @@ LEAVES: dict[str, str] = {
     "run.open": "`run` run; `genesis` hash; `head` hash",
     "run.head": "`run` run; `n` count; `head` hash",
     "run.close": "`run` run; `n` count; `head` hash; `root` hash",
+    "payload.erased": "`run` run; `by` str; `reason` str; `seq`? count; `policy`? str",
+    "hold.set": "`run` run; `by` str; `reason` str",
+    "hold.release": "`run` run; `by` str; `reason` str",
     "recorder.start": "`recorder` str; `version` str",
     "recorder.stop": "`recorder` str",
 }
