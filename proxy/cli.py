@@ -16,13 +16,12 @@ from proxy.options import Shared, shared_options
 from proxy.talk import Talk
 
 # The order of a first day's work, which is the order of the help.
-VERBS = ("record", "runs", "show", "verify", "scan", "replay", "proxy", "env", "debug", "completion")
-VERBS = ("record", "runs", "show", "verify", "replay", "proxy", "env", "compact", "debug", "completion")
 VERBS = (
     "record",
     "runs",
     "show",
     "verify",
+    "scan",
     "replay",
     "proxy",
     "env",

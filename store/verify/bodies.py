@@ -16,7 +16,7 @@ def check(records: Records, found: Walk, log: Ledger, tally: Tally) -> int:
     erased = log.erased.get(run, Erasures())
     strays: set[tuple[int, str]] = set()
     # Without an origin nothing that is stored can be held against its place.
-    stored = records.bodies(run, log.origin) if log.origin else None
+    stored = records.bodies(run, log.origin) if log.origin is not None else None
     for seq, row in records.openings(run):
         named = found.commitments.get(seq, {}).get(row.pointer)
         if named is None:
