@@ -130,10 +130,10 @@ def _give_back(connection: sqlite3.Connection) -> bool:
     try:
         connection.execute("PRAGMA busy_timeout=0")
         connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.OperationalError:
         return False
-    return True
+    return not busy
 
 
 def _is_sealed(found: tuple[Span, ...]) -> bool:
