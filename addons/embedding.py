@@ -11,7 +11,9 @@ Rules kept here:
 
 import asyncio
 import contextlib
+import errno
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -105,10 +107,7 @@ class Engine:
         failure = next((one.last_exception for one in server.servers if one.last_exception), None)
         if failure is not None or not server.listen_addrs():
             await engine.stop()
-            raise EngineFailed(
-                f"cannot listen on {terms.host} port {terms.port}: {getattr(failure, 'strerror', None) or failure}",
-                hint="another program has that port: choose one with --port, or 0 for any free one",
-            )
+            raise _cannot_listen(terms.host, terms.port, failure)
         return engine
 
     @property
@@ -156,6 +155,19 @@ def _cut(connection: ProxyConnectionHandler) -> None:
     io = connection.transports.get(connection.client)
     if io is not None and io.handler is not None:
         io.handler.cancel("cut by edgetape")
+
+
+def _cannot_listen(host: str, port: int, failure: BaseException | None) -> EngineFailed:
+    """Why not, by the error's number: the engine's own sentence speaks of options that only mitmdump has."""
+    number = failure.errno if isinstance(failure, OSError) else 0
+    if number == errno.EADDRINUSE:
+        why, hint = "another program has that port", "choose another with --port, or 0 for any free one"
+    elif number is None or number < 0 or number == errno.EADDRNOTAVAIL:  # none of several, or a name not resolved
+        why, hint = "that is no address of this machine", "name one of its own, such as 127.0.0.1"
+    else:
+        why = os.strerror(number) if number else str(failure or "the engine did not start")
+        hint = "choose another port with --port, or 0 for any free one"
+    return EngineFailed(f"cannot listen on {host} port {port}: {why}", hint=hint)
 
 
 class _Ready:

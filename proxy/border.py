@@ -7,7 +7,7 @@ import traceback
 
 import click
 
-from proxy.talk import Talk
+from proxy.talk import Talk, leave
 from store.core.errors import EdgetapeError, UnknownRun
 
 USAGE = 2
@@ -35,7 +35,7 @@ class Verb(click.Command):
         except KeyboardInterrupt:
             return 128 + signal.SIGINT
         except BrokenPipeError:
-            _leave_stdout()
+            leave(sys.stdout)
             return 128 + signal.SIGPIPE
         except Exception as error:  # noqa: BLE001 - the border: nothing foreign passes it
             return failed(error, talk, self.failure)
@@ -76,8 +76,3 @@ def misused(error: click.ClickException, talk: Talk) -> int:
     message = error.format_message()
     talk.error(message[:1].lower() + message[1:].rstrip("."), f"{path} --help")
     return USAGE
-
-
-def _leave_stdout() -> None:
-    # Whoever read our output has gone; the interpreter would complain once more when it flushes at its end.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,9 +11,9 @@ from difflib import get_close_matches
 import click
 
 import store
-from proxy.border import misused
+from proxy.border import COULD_NOT_RUN, failed, misused
 from proxy.options import Shared, shared_options
-from proxy.talk import Talk
+from proxy.talk import Talk, leave
 
 # The order of a first day's work, which is the order of the help.
 VERBS = (
@@ -23,6 +23,8 @@ VERBS = (
     "verify",
     "scan",
     "replay",
+    "checkpoint",
+    "keys",
     "proxy",
     "env",
     "erase",
@@ -100,6 +102,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return misused(error, Talk.of(error.ctx) if isinstance(error, click.UsageError) and error.ctx else Talk())
     except (click.Abort, KeyboardInterrupt):
         return 128 + signal.SIGINT
+    except OSError as error:  # the help or the version could not be written
+        leave(sys.stdout)
+        return failed(error, Talk(), COULD_NOT_RUN)
     return code if isinstance(code, int) else 0
 
 

@@ -11,6 +11,9 @@ from pathlib import Path
 def main() -> None:
     """Put the fold first on this process's import path, then run the command line."""
     sys.path.insert(0, str(Path(__file__).parent))
-    from proxy.cli import main as command_line
+    try:
+        from proxy.cli import main as command_line
 
-    command_line()
+        command_line()
+    except KeyboardInterrupt:  # Ctrl-C while the modules were loading; later ones are answered by the verbs
+        sys.exit(130)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from proxy.clients import write_client_files
 from proxy.environment import agent_environment
@@ -27,9 +28,13 @@ class Way:
 
     @property
     def url(self) -> str:
-        """The proxy URL; without a password in it urllib and requests would send no user name either."""
+        """The proxy URL; without a password in it urllib and requests would send no user name either.
+
+        User name and password are percent-encoded (RFC 3986, section 3.2.1): an unencoded `/` or `@` in them would
+        send the agent, and the token with it, to another host.
+        """
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{self.run}:{self.token}@{host}:{self.port}"
+        return f"http://{quote(self.run, safe='')}:{quote(self.token, safe='')}@{host}:{self.port}"
 
 
 def passage(

@@ -111,8 +111,8 @@ TABLE: Mapping[str, Setting] = {
             click.Choice(("strict", "group")),
         ),
         Setting("local", _LOCAL, click.Choice(("pass", "record")), "pass"),
-        Setting("host", "Address to listen on; another than a loopback one needs --token.", str, "127.0.0.1"),
-        Setting("port", "Port to listen on; 0 takes a free one.", _PORT),
+        Setting("host", "Address of the recorder; another than a loopback one needs --token.", str, "127.0.0.1"),
+        Setting("port", "Port of the recorder; 0 lets it take a free one.", _PORT),
         Setting("token", "Token that agents must send as the proxy password.", str),
         Setting("idle", "Seconds without traffic after which a run is closed.", _SECONDS, 300.0),
         # runs, show
@@ -124,14 +124,32 @@ TABLE: Mapping[str, Setting] = {
             click.Choice(("request", "response")),
         ),
         # verify
-        Setting("key", "Verifier key (vkey, or a file that holds one) that signatures must be of.", str),
+        Setting(
+            "pin",
+            "Verifier key (vkey, or a file that holds one) that signatures must be of.",
+            str,
+            short="--key",
+            member="key",
+        ),
+        Setting("held", "A signed checkpoint that you kept elsewhere; the log must still lead to it.", _FILE),
         Setting("strict", "Exit 10 when the proof holds but a flag is up.", flag=True),
         # erase, hold
         Setting("step", "Only the bodies of this step.", click.IntRange(min=1)),
-        Setting("reason", "Why, in a few words; it is kept in the log for ever.", str),
+        Setting("why", "Why, in a few words; it is kept in the log for ever.", str, short="--reason", member="reason"),
         Setting("by", "Who asks for it.", str, _account, "the account's name"),
         Setting("dry-run", "Say what would be done, and do nothing.", flag=True),
         Setting("release", "End the hold.", flag=True),
+        # checkpoint
+        Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
+        # keys
+        Setting("sign-command", "Command that signs what it gets on stdin: 64 bytes, or their base64, on stdout.", str),
+        Setting("public-key", "File with the command's Ed25519 public key: PEM, or the base64 of 32 bytes.", _FILE),
+        Setting(
+            "reason",
+            "Why the key is revoked.",
+            click.Choice(("compromised", "lost", "superseded")),
+            "superseded",
+        ),
         # replay
         Setting(
             "on-drift",

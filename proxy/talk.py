@@ -49,14 +49,23 @@ class Talk:
 
     def always(self, text: str) -> None:
         """A text as it is, on stderr."""
-        # Where nobody reads any more there is nobody to tell; the agent's exit code must still be passed on.
-        with contextlib.suppress(BrokenPipeError):
+        # Where nobody can read any more (a closed pipe, a full disk) there is nobody to tell; the agent's exit code
+        # must still be passed on.
+        try:
             click.echo(text, err=True, color=self.color)
+        except OSError:
+            leave(sys.stderr)
 
     def _sentence(self, text: str, hint: str, color: str) -> None:
         self.always(click.style("edgetape:", fg=color, bold=True) + " " + printable(text))
         if hint:
-            self.always(click.style("hint:", bold=True) + " " + printable(hint))
+            self.always(click.style("hint:", bold=True) + " " + printable(hint, one_line=True))
+
+
+def leave(stream: TextIO) -> None:
+    """Send what is still written to `stream` nowhere: else the interpreter fails when it flushes at its end."""
+    with contextlib.suppress(OSError):  # a stream that is no file has nothing to be flushed to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def colored(choice: Color, stream: TextIO, environment: Mapping[str, str]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from replay_server import paste
 from replay_server.drift import Change, ranges
 from replay_server.findings import Clients, Drifted, Findings
 from replay_server.modes import Exit
@@ -45,7 +46,7 @@ def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) 
             step, place = found.never_requested[0]
             said = f"NEVER REQUESTED: step {step}, {place}{_more(len(found.never_requested))}"
         case _:
-            said = f"REPLAYED: all {found.exchanges} recorded exchanges were asked for and answered"
+            said = f"REPLAYED: {_all(found.exchanges)}"
             if found.exchanges != counts["matched"]:
                 said = f"REPLAYED: {counts['matched']} of {found.exchanges} recorded exchanges were asked for"
                 said += "; the rest is optional"
@@ -56,10 +57,9 @@ def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) 
 def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: Ending, stale: Sequence[str]) -> list[str]:
     """Everything but the verdict."""
     told = {name: count for name, count in counts.items() if count and name not in ("exchanges", "failed")}
-    said = [
-        f"  {found.exchanges} recorded exchanges; "
-        + ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
-    ]
+    counted = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
+    exchanges = f"{found.exchanges} recorded exchange{'' if found.exchanges == 1 else 's'}"
+    said = [f"  {exchanges}; {counted or 'nothing was asked for'}"]
     for drift in found.drifts[:LISTED_MAX]:
         said += drift_lines(drift)
     if found.stopped_at is not None:
@@ -99,7 +99,7 @@ def drift_lines(drift: Drifted) -> list[str]:
         if change.place != "secret":
             lines += [f"  recorded: {recorded}", f"  live:     {live}"]
         if change.rule:
-            lines.append(f"  to allow: --ignore '{change.rule}'")
+            lines.append(f"  to allow: --ignore {paste.word(change.rule)}")
     if len(drift.changes) > CHANGES_LISTED_MAX:
         lines.append(f"  and {len(drift.changes) - CHANGES_LISTED_MAX} more changes")
     if drift.expected:
@@ -127,7 +127,15 @@ def _client_lines(clients: Clients) -> list[str]:
 
 def _headline(change: Change) -> str:
     detail = f" ({change.detail})" if change.detail else ""
-    return f"{change.kind}, {change.where}{detail}"
+    return f"{change.kind}, {paste.line(change.where)}{detail}"
+
+
+def _all(exchanges: int) -> str:
+    if not exchanges:
+        return "nothing was recorded, and nothing was asked for"
+    if exchanges == 1:
+        return "the one recorded exchange was asked for and answered"
+    return f"all {exchanges} recorded exchanges were asked for and answered"
 
 
 def _more(count: int) -> str:

@@ -8,6 +8,7 @@ Rules kept here:
 - A failed commit undoes everything, tells everybody who waits, and is no reason to stop: the next one is simply
   tried. Work that is refused is undone alone.
 - Every ticket is answered, whatever happens; nothing ends the thread but `stop`.
+- Between pieces of work the thread does what the `Rhythm` wants done; it sleeps until then, or until work comes.
 """
 
 import contextlib
@@ -35,36 +36,50 @@ type Afterwards = Callable[[sqlite3.Connection], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class Work:
+    """One thing to do: `prepare()` gives what is applied inside the transaction; `afterwards` runs once it is on
+    disk.
+    """
+
     prepare: Prepare
-    afterwards: Afterwards | None
+    afterwards: Afterwards | None = None
     ticket: Ticket = field(default_factory=Ticket)
 
 
 @dataclass(frozen=True, slots=True)
+class Rhythm:
+    """What is done without being asked: `due()` is the work that is to be done in `wait_s()` seconds; `committed` is
+    told of every commit.
+    """
+
+    wait_s: Callable[[], float]
+    due: Callable[[], Work]
+    committed: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
 class _Prepared:
-    work: _Work
+    work: Work
     apply: Apply
 
 
 class Committer:
     """Owns the connection: everything that is written goes through `submit`. `logs` go with its transactions."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, logs: LiveLogs) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, logs: LiveLogs, rhythm: Rhythm) -> None:
         self._connection = connection
         self._logs = logs
         self._path = path
-        self._queue: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._rhythm = rhythm
+        self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="edgetape-writer", daemon=True)
         self._thread.start()
 
     def submit(self, prepare: Prepare, afterwards: Afterwards | None = None) -> Ticket:
-        """Queues work: `prepare()` gives what is applied inside the transaction; `afterwards` runs once it is on
-        disk.
-        """
-        work = _Work(prepare, afterwards)
+        """Queues work, as `Work` describes it."""
+        work = Work(prepare, afterwards)
         with self._gate:
             if not self._stopped:
                 self._queue.put(work)
@@ -95,14 +110,15 @@ class Committer:
     def _gather(self) -> tuple[list[_Prepared], bool]:
         """Takes what is queued now, and waits only when nothing is."""
         batch: list[_Prepared] = []
-        work = self._queue.get()
+        work = self._next()
         until = time.monotonic() + BATCH_S_MAX
         while work is not None:
             try:
                 batch.append(_Prepared(work, work.prepare()))
             except Exception as error:  # noqa: BLE001  # one bad draft must not end the recording of all others
                 work.ticket.done.set_exception(_told(error))
-            if len(batch) >= BATCH_WORK_MAX or time.monotonic() > until:
+            # What runs afterwards speaks of everything that is on disk then: nothing may stand behind it.
+            if work.afterwards or len(batch) >= BATCH_WORK_MAX or time.monotonic() > until:
                 return batch, True
             try:
                 work = self._queue.get_nowait()
@@ -110,8 +126,14 @@ class Committer:
                 return batch, True
         return batch, False
 
+    def _next(self) -> Work | None:
+        while (wait_s := self._rhythm.wait_s()) > 0:
+            with contextlib.suppress(queue.Empty):
+                return self._queue.get(timeout=wait_s)
+        return self._rhythm.due()
+
     def _commit(self, batch: list[_Prepared]) -> None:
-        applied: list[_Work] = []
+        applied: list[Work] = []
         try:
             with explained(self._path), transaction(self._connection):
                 applied += [prepared.work for prepared in batch if self._apply(prepared)]
@@ -124,6 +146,8 @@ class Committer:
                     prepared.work.ticket.done.set_exception(error)
             return
         self._logs.commit()
+        if applied:
+            self._rhythm.committed()
         for work in applied:
             self._finish(work)
 
@@ -145,7 +169,7 @@ class Committer:
         self._connection.execute("RELEASE work")
         return not ticket.done.done()
 
-    def _finish(self, work: _Work) -> None:
+    def _finish(self, work: Work) -> None:
         try:
             if work.afterwards is not None:
                 with explained(self._path):

@@ -62,10 +62,7 @@ def open_for_writing(folder: Path, connect: Connect = connect) -> sqlite3.Connec
 def open_for_reading(folder: Path) -> sqlite3.Connection:
     """A read-only connection to the store in `folder`. Raises StoreUnusable when there is none that we can read."""
     path = folder / FILE_NAME
-    if not path.is_file():
-        raise StoreUnusable(
-            f"there is no store at {folder}", hint="record a run first, or name another store with --store"
-        )
+    demand(folder)
     with explained(path):
         try:
             return _read_only(path, "mode=ro")
@@ -76,6 +73,14 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
             if code not in _NOT_WRITABLE or path.with_name(f"{path.name}-wal").exists():
                 raise
         return _read_only(path, "mode=ro&immutable=1")
+
+
+def demand(folder: Path) -> None:
+    """Raises StoreUnusable unless there is a store in `folder`."""
+    if not (folder / FILE_NAME).is_file():
+        raise StoreUnusable(
+            f"there is no store at {folder}", hint="record a run first, or name another store with --store"
+        )
 
 
 def _read_only(path: Path, mode: str) -> sqlite3.Connection:
@@ -158,7 +163,7 @@ def _hint(error: sqlite3.Error) -> str:
         "SQLITE_FULL": "the disk is full: make room and try again",
         "SQLITE_BUSY": "another program holds the store locked: end it, or wait",
         "SQLITE_NOTADB": "the file is no SQLite database, or it is damaged: restore it, or name another store",
-        "SQLITE_CORRUPT": "the file is damaged: keep it, and run `edgetape verify`",
+        "SQLITE_CORRUPT": "the file is damaged: keep it, and restore the store from a copy",
         "SQLITE_IOERR": "the disk or its file system failed: see what the system's log says",
         "SQLITE_READONLY": "the file or its folder is read-only for this user",
         "SQLITE_CANTOPEN": "its folder is missing, or closed to this user",

@@ -7,7 +7,7 @@ Rules kept here:
 
 import sqlite3
 
-from store.core import merkle
+from store.core import merkle, proof
 from store.core.errors import StoreUnusable
 from store.core.leaf import Leaf, encode
 
@@ -34,10 +34,27 @@ def root_at(connection: sqlite3.Connection, leaves: int) -> bytes | None:
     return merkle.fold(_subtrees(connection, leaves))
 
 
+def inclusion(connection: sqlite3.Connection, index: int, leaves: int) -> list[bytes]:
+    """The audit path of leaf `index` in the log as it was with `leaves` leaves. Raises ValueError beyond its end."""
+    _refuse_beyond(connection, leaves)
+    return proof.inclusion(index, leaves, lambda level, position: _node(connection, level, position))
+
+
+def consistency(connection: sqlite3.Connection, old: int, new: int) -> list[bytes]:
+    """The proof that the first `new` leaves only add to the first `old`. Raises ValueError beyond the log's end."""
+    _refuse_beyond(connection, new)
+    return proof.consistency(old, new, lambda level, position: _node(connection, level, position))
+
+
 def newest_checkpoint(connection: sqlite3.Connection) -> bytes | None:
     """The signed note over the most leaves."""
     row = connection.execute("SELECT note FROM checkpoints ORDER BY size DESC LIMIT 1").fetchone()
     return None if row is None else bytes(row[0])
+
+
+def sealed_size(connection: sqlite3.Connection) -> int:
+    """How many leaves the newest checkpoint covers."""
+    return int(connection.execute("SELECT COALESCE(MAX(size), 0) FROM checkpoints").fetchone()[0])
 
 
 def add_checkpoint(connection: sqlite3.Connection, leaves: int, note: bytes) -> None:
@@ -47,6 +64,11 @@ def add_checkpoint(connection: sqlite3.Connection, leaves: int, note: bytes) -> 
         " SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM checkpoints WHERE size = ?1)",
         (leaves, note),
     )
+
+
+def _refuse_beyond(connection: sqlite3.Connection, leaves: int) -> None:
+    if leaves > size(connection):
+        raise ValueError(f"the log has fewer than {leaves} leaves")
 
 
 def _subtrees(connection: sqlite3.Connection, leaves: int) -> list[bytes]:

@@ -144,6 +144,7 @@ class Reader:
 
     def identify(self, word: str) -> str:
         """The id of the run that `find` finds. Raises UnknownRun."""
+        word = word.encode("utf-8", "backslashreplace").decode()  # an argument that is not UTF-8 (PEP 383) names no run
         if word == _LAST or word.startswith(f"{_LAST}:"):
             mode = word.removeprefix(_LAST).removeprefix(":") or "record"
             newest = self._newest("mode", mode)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Literal
 
 import store
-from store import database, journal, log, recovery
+from store import database, journal, log, recovery, sealing
 from store import erasure as erasing
-from store.commit import Apply, Committer
+from store.cadence import Cadence
+from store.commit import Apply, Committer, Rhythm, Work
 from store.compactor import Compactor
 from store.core import leaf
-from store.core.checkpoint import Checkpoint
 from store.core.digest import SALT_BYTES
 from store.core.draft import Draft
 from store.core.errors import EdgetapeError, InvalidEvent
@@ -27,6 +27,7 @@ from store.core.model import CloseReason, RunClose, RunOpen, TunnelClose
 from store.core.redact import Redacted
 from store.erasure import Erasure
 from store.founding import found
+from store.identifier import new_run_id
 from store.keys import Signer
 from store.lease import Lease, inherited
 from store.livelogs import LiveLogs
@@ -41,20 +42,24 @@ _FILLED_IN = "0" * 64
 class Writer:
     """Writes into one store; any number of writers, in any number of processes, may do so at once."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection, signer: Signer) -> None:
-        self.origin = signer.key.name
+    def __init__(self, folder: Path, connection: sqlite3.Connection, signer: Signer, cadence: Cadence) -> None:
+        self.origin = signer.origin
         self.signing_failure: EdgetapeError | None = None
         self.unrecovered: dict[str, Exception] = {}
         self._signer = signer
         self._leases = folder / "leases"
         self._lease = Lease(self._leases, str(uuid.uuid4()))
         self._opened_ns: dict[str, int] = {}
+        self._cadence = cadence
+        rhythm = Rhythm(cadence.wait_s, self._due, cadence.committed)
         self._logs = LiveLogs(self._guard)
-        self._committer = Committer(connection, folder / database.FILE_NAME, self._logs)
+        self._committer = Committer(connection, folder / database.FILE_NAME, self._logs, rhythm)
         self._compactor = Compactor(folder, self._guard, self._committer)
 
     @classmethod
-    def open(cls, folder: Path, keys: Path, connect: database.Connect = database.connect) -> "Writer":
+    def open(
+        cls, folder: Path, keys: Path, connect: database.Connect = database.connect, *, cadence: Cadence | None = None
+    ) -> "Writer":
         """A writer to the store in `folder`, which is made if there is none; `keys` is the folder of its signing key.
 
         Ends the runs whose recorders died. Raises StoreUnusable or KeyUnavailable.
@@ -62,7 +67,7 @@ class Writer:
         connection = database.open_for_writing(folder, connect)
         try:
             with database.explained(folder / database.FILE_NAME):
-                writer = cls(folder, connection, found(connection, keys, _now()))
+                writer = cls(folder, connection, found(connection, keys, _now()), cadence or Cadence())
         except EdgetapeError:
             connection.close()
             raise
@@ -85,6 +90,7 @@ class Writer:
             if not isinstance(draft.facts, RunOpen):
                 raise InvalidEvent("a run begins with run.open")
             sealed = journal.sealed(draft, _salt)
+            self._cadence.leaf()
             return lambda connection: journal.open_run(
                 connection, self._logs, self.origin, run, self._lease.owner, sealed, self._clock(run)
             )
@@ -240,46 +246,46 @@ class Writer:
     def _log(self, facts: leaf.Leaf) -> Ticket:
         def apply(connection: sqlite3.Connection) -> None:
             log.append(connection, _now(), facts)
+            self._cadence.leaf()
 
         return self._committer.submit(lambda: apply)
 
     def _checkpoint_or_say(self) -> Ticket:
-        def remember(ticket: Ticket) -> None:
+        return self._remembered(self.checkpoint())
+
+    def _remembered(self, ticket: Ticket) -> Ticket:
+        def remember(_: object) -> None:
             error = ticket.done.exception()
             if isinstance(error, EdgetapeError):
                 self.signing_failure = error
 
-        ticket = self.checkpoint()
-        ticket.done.add_done_callback(lambda _: remember(ticket))
+        ticket.done.add_done_callback(remember)
         return ticket
 
     def _sign(self, connection: sqlite3.Connection) -> None:
-        def state() -> Checkpoint:
-            leaves = log.size(connection)
-            root = log.root_at(connection, leaves)
-            if root is None:
-                raise InvalidEvent("the log shrank while it was signed")
-            return Checkpoint(self.origin, leaves, root)
+        sealing.sign(connection, self._signer)
+        self._cadence.sealed()
+        self.signing_failure = None  # what could not be signed before is signed now
 
-        statement, note = self._signer.sign(state, lambda leaves: log.root_at(connection, leaves))
-        with database.transaction(connection):
-            log.add_checkpoint(connection, statement.size, note)
+    def _due(self) -> Work:
+        """The checkpoint that nobody asked for; none is made over a log that is signed already."""
+
+        def sign_if_grown(connection: sqlite3.Connection) -> None:
+            if sealing.is_sealed(connection):
+                self._cadence.sealed()
+            else:
+                self._sign(connection)
+
+        self._cadence.begun()
+        work = Work(lambda: _apply_heads, sign_if_grown)
+        self._remembered(work.ticket)
+        return work
 
     def _clock(self, run: str) -> journal.Now:
         opened_ns = self._opened_ns.get(run)
         # A run that another recorder opened goes on at its last event's time: journal.append takes the later of both.
         mono_us = 0 if opened_ns is None else (time.monotonic_ns() - opened_ns) // 1000
         return journal.Now(_now(), mono_us)
-
-
-def new_run_id() -> str:
-    """A UUIDv7 (RFC 9562, section 5.7): sorts by the time it was made, to the millisecond."""
-    milliseconds = time.time_ns() // 1_000_000
-    raw = milliseconds.to_bytes(6, "big") + secrets.token_bytes(10)
-    value = int.from_bytes(raw, "big")
-    value = value & ~(0xF << 76) | 0x7 << 76
-    value = value & ~(0x3 << 62) | 0x2 << 62
-    return str(uuid.UUID(int=value))
 
 
 def _apply_heads(connection: sqlite3.Connection) -> None:

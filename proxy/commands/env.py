@@ -4,7 +4,7 @@ import os
 
 import click
 
-from proxy.border import Verb
+from proxy.border import Misuse, Verb
 from proxy.environment import changes
 from proxy.options import Shared, options
 from proxy.output import as_json_text
@@ -30,6 +30,10 @@ def command(context: click.Context, shell: str, name: str, host: str, port: int,
     from proxy.shell import render
     from store.authority import Authority
 
+    if ":" in name:  # ends the user name wherever user name and password travel as one (RFC 7617, section 2)
+        raise Misuse(f"a run that is named by a proxy URL cannot have a colon in its name: {name}")
+    if not port:
+        raise Misuse("port 0 is no port to send a program to", hint="give the one that `edgetape proxy` printed")
     shared: Shared = context.obj
     authority = Authority.open_or_create(shared.authority)
     wanted = passage(os.environ, Way(port, name, token, host), authority, shared.authority / "clients")

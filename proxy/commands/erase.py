@@ -22,7 +22,7 @@ With --json: {run, step, bodies: [{seq, pointer, bytes}], erased}.
 
 @click.command(cls=Verb, short_help="Erase bodies of a run, on record.", epilog=_EPILOG)
 @click.argument("run", metavar="RUN")
-@options("step", "reason", "by", "dry-run", "json")
+@options("step", "why", "by", "dry-run", "json")
 @click.pass_context
 def command(
     context: click.Context,

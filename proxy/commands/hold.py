@@ -12,7 +12,7 @@ from store.writer import Writer
 
 @click.command(cls=Verb, short_help="Keep a run from being erased.")
 @click.argument("run", metavar="RUN")
-@options("release", "reason", "by")
+@options("release", "why", "by")
 @click.pass_context
 def command(context: click.Context, run: str, release: bool, reason: str | None, by: str) -> int:
     """Keep the bodies of RUN from being erased, on record."""

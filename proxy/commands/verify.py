@@ -11,7 +11,9 @@ from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
 from proxy.talk import Talk
-from store.core.checkpoint import VerifierKey
+from proxy.vkey import verifier_key
+from store.core import checkpoint
+from store.core.checkpoint import SignedCheckpoint
 from store.core.errors import Malformed
 
 EXIT_POLICY_NOT_MET = 10
@@ -27,17 +29,20 @@ line}; a finding is {code, meaning, run, seq, sentence}.
 
 @click.command(cls=Verb, short_help="Prove a run, or the whole store.", epilog=_EPILOG)
 @click.argument("run", metavar="[RUN]", required=False)
-@options("key", "strict", "json")
+@options("pin", "held", "strict", "json")
 @click.pass_context
-def command(context: click.Context, run: str | None, key: str | None, strict: bool, as_json: bool) -> int:
+def command(
+    context: click.Context, run: str | None, key: str | None, held: Path | None, strict: bool, as_json: bool
+) -> int:
     """Prove that RUN, or without it the whole store, is as it was recorded."""
     from store.verify import LIMITS, verify
 
     shared: Shared = context.obj
     talk = Talk.of(context)
-    pin = None if key is None else _verifier_key(key)
+    pin = verifier_key(key)
+    kept = None if held is None else _held(held)
     with _progress(talk, wanted=run is None and not as_json) as progress:
-        verdict = verify(shared.store, run, pin, progress)
+        verdict = verify(shared.store, run, pin, progress, kept)
     code = EXIT_POLICY_NOT_MET if strict and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
     if as_json:
         click.echo(as_json_text({**verdict.record, "exit_code": code}))
@@ -67,17 +72,8 @@ def _progress(talk: Talk, *, wanted: bool) -> Iterator[Callable[[int, int], None
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _verifier_key(given: str) -> VerifierKey:
-    """A vkey as it is, or the first line of a file that holds one."""
-    text = given
-    if "+" not in given or Path(given).is_file():
-        try:
-            text = Path(given).read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise Misuse(f"no verifier key can be read from {given}: {error}") from error
+def _held(path: Path) -> SignedCheckpoint:
     try:
-        return VerifierKey.parse(text)
-    except Malformed as error:
-        raise Misuse(
-            f"{given}: {error}", hint="a vkey is NAME+ID+KEY, as the first line of a checkpoint's keeper has it"
-        ) from error
+        return checkpoint.parse(path.read_bytes())
+    except (OSError, Malformed) as error:
+        raise Misuse(f"no signed checkpoint can be read from {path}: {error}") from error

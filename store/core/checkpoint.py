@@ -91,8 +91,15 @@ class SignedCheckpoint:
 
     def signed_by(self, key: VerifierKey) -> bool:
         """Whether there are lines of `key`, and all of them are true; those of others are passed over."""
-        own = [line.signature for line in self.signatures if (line.name, line.key_id) == (key.name, key.key_id)]
+        own = self._own(key)
         return bool(own) and all(key.verifies(self.checkpoint.text, signature) for signature in own)
+
+    def names(self, key: VerifierKey) -> bool:
+        """Whether a line says that it is of `key`, be it true or not."""
+        return bool(self._own(key))
+
+    def _own(self, key: VerifierKey) -> list[bytes]:
+        return [line.signature for line in self.signatures if (line.name, line.key_id) == (key.name, key.key_id)]
 
 
 def verifier_key(name: str, private: Ed25519PrivateKey) -> VerifierKey:
@@ -101,15 +108,20 @@ def verifier_key(name: str, private: Ed25519PrivateKey) -> VerifierKey:
 
 
 def sign(checkpoint: Checkpoint, key: VerifierKey, private: Ed25519PrivateKey) -> bytes:
+    """The note that `private` signs."""
+    return note(checkpoint, key, private.sign(checkpoint.text))
+
+
+def note(checkpoint: Checkpoint, key: VerifierKey, signature: bytes) -> bytes:
     """The note: the checkpoint's text, an empty line, one signature line."""
-    encoded = base64.b64encode(key.key_id + private.sign(checkpoint.text)).decode()
+    encoded = base64.b64encode(key.key_id + signature).decode()
     return checkpoint.text + f"\n{_SIGNATURE}{key.name} {encoded}\n".encode()
 
 
-def parse(note: bytes) -> SignedCheckpoint:
-    """Raises Malformed unless `note` is a checkpoint of three lines in a signed note, spelled canonically."""
+def parse(raw: bytes) -> SignedCheckpoint:
+    """Raises Malformed unless `raw` is a checkpoint of three lines in a signed note, spelled canonically."""
     try:
-        decoded = note.decode("utf-8")
+        decoded = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise Malformed("malformed checkpoint: not UTF-8") from None
     if _CONTROL.search(decoded):

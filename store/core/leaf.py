@@ -1,6 +1,6 @@
 """The leaves of the store log: small records of what happened to the store itself (docs/format.md, section 6)."""
 
-from typing import get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -8,6 +8,8 @@ from store.core import canonical
 from store.core.model import Facts
 from store.core.shape import VERSION, Count, Run, Time, members, split
 from store.core.text import Hex32
+
+RevokeReason = Literal["compromised", "lost", "superseded"]
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -87,6 +89,24 @@ class RecorderStop(Facts, frozen=True, tag="recorder.stop"):
     recorder: str
 
 
+class KeyRotated(Facts, frozen=True, tag="key.rotate"):
+    """Another key signs from here on: the vkeys of both, and the signatures of both over it (`store.core.keyring`)."""
+
+    old: str
+    new: str
+    old_signature: str
+    new_signature: str
+
+
+class KeyRevoked(Facts, frozen=True, tag="key.revoke"):
+    """A key that was in force before is not to be believed any more: its vkey, and that of the key that signs this."""
+
+    key: str
+    reason: RevokeReason
+    by: str
+    signature: str
+
+
 type Leaf = (
     StoreCreated
     | RunOpened
@@ -97,6 +117,8 @@ type Leaf = (
     | HoldReleased
     | RecorderStart
     | RecorderStop
+    | KeyRotated
+    | KeyRevoked
 )
 
 LEAF_TYPES: dict[str, type[Facts]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Leaf.__value__)}

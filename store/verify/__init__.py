@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from store import database
-from store.core.checkpoint import VerifierKey
+from store.core.checkpoint import SignedCheckpoint, VerifierKey
 from store.core.errors import StoreUnusable, UnknownRun
 from store.reader import Reader
 from store.verify import bodies, chain, heads, ledger
+from store.verify import held as holding
 from store.verify.records import Records, SqliteRecords
 from store.verify.verdict import EXIT_VERIFIED, LIMITS, Finding, Tally, Verdict, first_bad
 
@@ -30,9 +31,13 @@ type Progress = Callable[[int, int], None]
 
 
 def verify(
-    folder: Path, word: str | None = None, pin: VerifierKey | None = None, progress: Progress | None = None
+    folder: Path,
+    word: str | None = None,
+    pin: VerifierKey | None = None,
+    progress: Progress | None = None,
+    held: SignedCheckpoint | None = None,
 ) -> Verdict:
-    """Verifies the run that `word` means, or the whole store.
+    """Verifies the run that `word` means, or the whole store; `held` is a checkpoint that was kept elsewhere.
 
     `progress(done, total)` is told of runs. Raises StoreUnusable, UnknownRun.
     """
@@ -43,7 +48,7 @@ def verify(
         with database.explained(folder):
             connection.execute("BEGIN")
             run = None if word is None else _named(Reader(folder, connection, ""), word)
-            verdict = verify_records(SqliteRecords(connection), run, pin, progress)
+            verdict = verify_records(SqliteRecords(connection), run, pin, progress, held)
             if run is None and verdict.exit_code == EXIT_VERIFIED:
                 _check_file(connection, folder)
             return verdict
@@ -52,11 +57,16 @@ def verify(
 
 
 def verify_records(
-    records: Records, run: str | None = None, pin: VerifierKey | None = None, progress: Progress | None = None
+    records: Records,
+    run: str | None = None,
+    pin: VerifierKey | None = None,
+    progress: Progress | None = None,
+    held: SignedCheckpoint | None = None,
 ) -> Verdict:
     """Verifies records, wherever they come from: all runs, or one by its id."""
     tally = Tally()
     log = ledger.check(records, tally, pin)
+    witnessed = None if held is None else holding.check(held, log, tally)
     catalogue = records.catalogue()
     runs = sorted({*records.runs(), *log.runs, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
@@ -66,8 +76,10 @@ def verify_records(
         if found.count or each not in log.runs:
             kept += bodies.check(records, found, log, tally)
         events += found.count
-        sealed = log.runs.get(each, ledger.Commitment()).sealed(log.checkpoint[0] if log.checkpoint else 0)
+        committed = log.runs.get(each, ledger.Commitment())
+        sealed = committed.sealed(log.checkpoint[0] if log.checkpoint else 0)
         tally.counts["UNSEALED_TAIL"] += max(0, found.count - sealed)
+        tally.counts["UNWITNESSED"] += max(0, found.count - committed.sealed(witnessed or 0))
         if catalogue is not None and not found.unread:
             tally.counts["STALE_CATALOGUE"] += catalogue.get(each) != found.told
         if progress is not None:
@@ -78,12 +90,12 @@ def verify_records(
         subject=f"run {run}" if run is not None else f"store {log.origin or 'unknown'}: {len(runs)} runs",
         findings=tuple(tally.findings),
         newer=tuple(tally.newer),
-        flags=_flags(tally, pin),
+        flags=_flags(tally, pin, witnessed),
         runs=len(runs),
         events=events,
         bodies=kept,
         checkpoint=log.checkpoint,
-        key=log.key.label if log.key else "unknown",
+        key=log.keys.current.label if log.keys else "unknown",
     )
 
 
@@ -107,10 +119,12 @@ def _named(reader: Reader, word: str) -> str:
         raise
 
 
-def _flags(tally: Tally, pin: VerifierKey | None) -> tuple[tuple[str, int | None], ...]:
+def _flags(tally: Tally, pin: VerifierKey | None, witnessed: int | None) -> tuple[tuple[str, int | None], ...]:
     flags: list[tuple[str, int | None]] = []
     if pin is None:
         flags.append(("UNATTRIBUTED", None))
-    flags += [("UNWITNESSED", None), ("UNTIMED", None)]
+    if witnessed is None or tally.counts["UNWITNESSED"]:
+        flags.append(("UNWITNESSED", None if witnessed is None else tally.counts["UNWITNESSED"]))
+    flags.append(("UNTIMED", None))
     flags += [(name, tally.counts[name]) for name in _COUNTED if tally.counts[name]]
     return tuple(flags)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from store.core import checkpoint, leaf, merkle
 from store.core.checkpoint import SignedCheckpoint, VerifierKey
 from store.core.errors import Malformed
+from store.core.keyring import Keyring
 from store.core.shape import UnknownVersion
 from store.verify.records import Records
 from store.verify.verdict import Tally
@@ -58,12 +59,12 @@ class Erasures:
 class Ledger:
     """What the log says once it is checked.
 
-    `key` and `origin` are None where leaf 0 cannot be read; `length` counts positions; `tree` holds the leaves before
-    the first one that is missing; `checkpoint` is the size and time of the newest sound one; `newer` says that there
-    are leaves which this program cannot read.
+    `keys` are those that its leaves bring into force; they and `origin` are None where leaf 0 cannot be read;
+    `length` counts positions; `tree` holds the leaves before the first one that is missing; `checkpoint` is the size
+    and time of the newest sound one; `newer` says that there are leaves which this program cannot read.
     """
 
-    key: VerifierKey | None = None
+    keys: Keyring | None = None
     origin: str | None = None
     length: int = 0
     checkpoint: tuple[int, str] | None = None
@@ -80,6 +81,17 @@ class Ledger:
             return None
         return b"" if size < 0 else merkle.fold([self.nodes[place] for place in merkle.frontier(size)])
 
+    def accepts(self, signed: SignedCheckpoint, what: str, tally: Tally) -> bool:
+        """Whether a checkpoint is signed by the key that is in force at its size; else that is a finding."""
+        if self.keys is None:
+            if self.origin is not None:
+                tally.find("V401", f"{what} bears no true signature of a key that the store names")
+            return False  # else leaf 0 cannot be read: who signs is not known
+        wrong = self.keys.judge(signed)
+        if wrong is not None:
+            tally.find(wrong[0], f"{what} {wrong[1]}")
+        return wrong is None
+
 
 def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
     """Checks the log of `records` against itself, its checkpoints and, if given, the key that the verifier trusts."""
@@ -91,23 +103,31 @@ def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
             tally.find("V403", f"leaf {log.length} is missing: the next one is {position}")
         if position < 0:
             continue
-        written = _read(log, position, raw, tally)
+        written = take(log, position, raw, tally)
         if position == log.tree.size:
             log.nodes.update({(level, index): node for level, index, node in log.tree.append(raw)})
         log.length = position + 1
         if log.length in wanted:
             log.times[log.length] = written
     _check_nodes(log, records.nodes(), tally)
-    if pin is not None and log.origin is not None and pin != log.key:
-        tally.find("V431", f"the store names {log.key.label if log.key else 'none'}, the pinned key is {pin.label}")
+    check_pin(log, pin, tally)
     for size, note in notes:
-        _check_note(log, size, note, pin, tally)
+        check_note(log, size, note, tally)
     if log.length and not notes:
         tally.find("V001", "no checkpoint signs anything of it")
     return log
 
 
-def _read(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
+def check_pin(log: Ledger, pin: VerifierKey | None, tally: Tally) -> None:
+    """The pinned key has to be one of the log's; one that is not is the only one that counts."""
+    if pin is not None and (log.keys is None or log.keys.term(pin) is None):
+        if log.origin is not None:
+            named = log.keys.current.label if log.keys else "none"
+            tally.find("V431", f"the store names {named}, the pinned key is {pin.label}")
+        log.keys = Keyring.of(pin)
+
+
+def take(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
     """Takes in one leaf; the time it was written, if it can be read."""
     try:
         written, facts = leaf.decode(raw)
@@ -122,14 +142,24 @@ def _read(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
         tally.find("V301", f"leaf {position}: a log begins with store.created, which comes nowhere else")
     else:
         _gather(log, position, facts)
+        _take_key(log, position, facts, tally)
     return written
+
+
+def _take_key(log: Ledger, position: int, facts: object, tally: Tally) -> None:
+    if log.keys is None:
+        return
+    try:
+        log.keys.take(position, facts)
+    except Malformed as error:
+        tally.find("V401", f"leaf {position}: {error}")
 
 
 def _gather(log: Ledger, position: int, facts: object) -> None:
     match facts:
         case leaf.StoreCreated():
             log.origin = facts.origin
-            log.key = _key(facts.vkey)
+            log.keys = _keys(facts.vkey)
         case leaf.RunOpened():
             run = log.runs.setdefault(facts.run, Commitment())
             if run.opened is None:
@@ -148,9 +178,9 @@ def _gather(log: Ledger, position: int, facts: object) -> None:
                 run.covered.append((position, facts.n))
 
 
-def _key(vkey: str) -> VerifierKey | None:
+def _keys(vkey: str) -> Keyring | None:
     try:
-        return VerifierKey.parse(vkey)
+        return Keyring.of(VerifierKey.parse(vkey))
     except Malformed:
         return None  # so no checkpoint bears a true signature of it, which is found there
 
@@ -168,13 +198,14 @@ def _check_nodes(log: Ledger, kept: Iterable[tuple[int, int, bytes]], tally: Tal
         tally.find("V403", f"node {index} of level {level} of the tree is missing")
 
 
-def _check_note(log: Ledger, size: int, note: bytes, pin: VerifierKey | None, tally: Tally) -> None:
+def check_note(log: Ledger, size: int, note: bytes, tally: Tally) -> None:
+    """Checks one checkpoint against the leaves, and remembers the newest sound one."""
     try:
         signed = checkpoint.parse(note)
     except Malformed as error:
         tally.find("V401", f"checkpoint {size}: {error}")
         return
-    sound = _check_signature(log, size, signed, pin, tally)
+    sound = log.accepts(signed, f"checkpoint {size}", tally)
     stated = signed.checkpoint
     if log.origin is not None and stated.origin != log.origin:
         tally.find("V404", f"checkpoint {size} is of the log {stated.origin}")
@@ -187,14 +218,3 @@ def _check_note(log: Ledger, size: int, note: bytes, pin: VerifierKey | None, ta
         sound = False
     if sound:
         log.checkpoint = (size, log.times.get(size, ""))
-
-
-def _check_signature(log: Ledger, size: int, signed: SignedCheckpoint, pin: VerifierKey | None, tally: Tally) -> bool:
-    if pin is None and log.origin is None:
-        return False  # leaf 0 cannot be read: who signs is not known
-    trusted = pin or log.key
-    if trusted is not None and signed.signed_by(trusted):
-        return True
-    label = trusted.label if trusted else "a key that the store names"
-    tally.find("V401", f"checkpoint {size} bears no true signature of {label}")
-    return False

@@ -26,6 +26,11 @@ CODES: Mapping[str, str] = {
     "V403": "root differs",
     "V404": "origin differs",
     "V431": "unknown key",
+    "V432": "retired key used",
+    "V433": "old range signed only by a newer key",
+    "V434": "revoked key",
+    "V501": "rolled back below a checkpoint that you hold",
+    "V502": "inconsistent with a checkpoint that you hold",
     "V601": "missing without an erasure record",
     "V602": "opening does not match the commitment",
     "V603": "payload missing",
@@ -42,7 +47,10 @@ LIMITS = (
 
 EXIT_VERIFIED = 0
 EXIT_INVALID = 20
+EXIT_DIVERGED = 21
 EXIT_INCOMPLETE = 30
+
+_DIVERGED = frozenset(("V501", "V502"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +98,18 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """VERIFIED, INVALID or INCOMPLETE."""
-        return {EXIT_VERIFIED: "VERIFIED", EXIT_INVALID: "INVALID", EXIT_INCOMPLETE: "INCOMPLETE"}[self.exit_code]
+        """VERIFIED, INVALID, DIVERGED or INCOMPLETE."""
+        words = {EXIT_INVALID: "INVALID", EXIT_DIVERGED: "DIVERGED", EXIT_INCOMPLETE: "INCOMPLETE"}
+        return words.get(self.exit_code, "VERIFIED")
 
     @property
     def exit_code(self) -> int:
-        """0 verified, 20 invalid, 30 incomplete (docs/format.md, section 7). An empty store is incomplete, never
-        fine.
+        """0 verified, 20 invalid, 21 diverged, 30 incomplete (docs/format.md, section 7). An empty store is
+        incomplete, never fine.
         """
         codes = {finding.code for finding in self.findings}
         if codes - {"V001"}:
-            return EXIT_INVALID
+            return EXIT_INVALID if codes - {"V001"} - _DIVERGED else EXIT_DIVERGED
         return EXIT_INCOMPLETE if codes or self.newer else EXIT_VERIFIED
 
     @property

@@ -142,6 +142,11 @@ def test_control_characters_in_an_error_do_not_reach_the_terminal(capsys: pytest
     assert "\x1b" not in capsys.readouterr().err
 
 
+def test_a_hint_stays_on_its_line_whatever_a_run_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    broken(UnknownRun("no such run", hint="named runs: two\nlines, ü"))
+    assert capsys.readouterr().err.splitlines()[-1] == "hint: named runs: two\\nlines, ü"
+
+
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     place = folders(tmp_path)
     record_tape(place)
@@ -154,6 +159,33 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
         os.close(write_end)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["record", "--help"], ["completion", "bash"]])
+def test_a_full_disk_behind_stdout_is_one_sentence(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "proxy", *arguments],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert done.stderr == b"edgetape: the system says: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("arguments, code", [(["show", "nobody"], 2), (["record", "--", "sh", "-c", "exit 4"], 4)])
+def test_a_full_disk_behind_stderr_changes_no_exit_code(tmp_path: Path, arguments: list[str], code: int) -> None:
+    place = folders(tmp_path)
+    record_tape(place)
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "proxy", *place.options, *arguments]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
+    assert done.returncode == code
 
 
 @pytest.mark.parametrize("arguments", [["runs"], ["show", "contract"], ["show", "contract", "1"], ["verify"]])

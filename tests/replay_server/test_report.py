@@ -8,7 +8,7 @@ from replay_server.drift import changes
 from replay_server.findings import Clients, Findings, Missed, Reordered
 from replay_server.report import SCHEMA, Report, report
 from replay_server.wording import Ending
-from tests.replay_server.asking import chat
+from tests.replay_server.asking import chat, posted
 
 NAMES = ("01a2-run", "nightly", "01a3-replay")
 
@@ -28,6 +28,15 @@ def test_a_clean_replay() -> None:
     done = made(Findings(3, requests=3, matched=3))
     assert done.exit_code == 0
     assert done.verdict == "REPLAYED: all 3 recorded exchanges were asked for and answered; nothing could get out"
+
+
+def test_one_exchange_is_one_and_none_is_none() -> None:
+    one = made(Findings(1, requests=1, matched=1)).text()
+    assert "  1 recorded exchange; requests 1, matched 1" in one
+    assert "REPLAYED: the one recorded exchange was asked for and answered; " in one
+    none = made(Findings(0)).text()
+    assert "  0 recorded exchanges; nothing was asked for" in none
+    assert "REPLAYED: nothing was recorded, and nothing was asked for; " in none
 
 
 def test_without_confinement_it_claims_less() -> None:
@@ -54,6 +63,15 @@ def test_a_drift_is_told_with_all_that_one_needs() -> None:
     ):
         assert part in text.splitlines()
     assert text.splitlines()[-1].startswith("DRIFTED at step 8: system prompt, body /messages/0/content")
+
+
+def test_a_line_break_in_a_members_name_leaves_the_verdict_whole_and_the_rule_ready_to_paste() -> None:
+    found = Findings(1, requests=1)
+    recorded, live = (posted({"it's\nodd": number}) for number in (1, 2))
+    found.drift(1, 1, "POST https://api.example/pay", changes(recorded, live), "")
+    lines = made(found).text().splitlines()
+    assert "  to allow: --ignore $'body /it\\'s\\nodd'" in lines
+    assert lines[-1].startswith("DRIFTED at step 1: tool arguments, body /it's\\nodd; ")
 
 
 def test_the_json_says_the_same() -> None:

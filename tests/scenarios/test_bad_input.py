@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -100,6 +101,17 @@ def test_streams_that_the_caller_closed_are_no_reason_to_fail(command: Command) 
     proven(command.store)
 
 
+def test_why_it_cannot_listen_is_said_in_one_sentence_of_ours(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for words, code in ((("proxy",), 3), (("record", "--", "true"), 125)):
+            said = command.run(words[0], "--port", str(port), *words[1:])
+            is_clear(said, code, f"cannot listen on 127.0.0.1 port {port}: another program has that port\nhint: ")
+    for host in ("192.0.2.1", "no-such-host.invalid"):
+        said = command.run("proxy", "--host", host, "--token", "t", "--port", "0")
+        is_clear(said, 3, f"cannot listen on {host} port 0: that is no address of this machine\nhint: ")
+
+
 HOLD = """
 import sqlite3, sys
 held = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -140,5 +152,5 @@ def test_a_server_with_a_certificate_of_nobody_is_a_failure_until_its_root_is_gi
     assert (trusted.code, trusted.out) == (0, "200\n"), trusted.err
     replayed = command.run("replay", refused.err.split("recorded run ")[1][:36])
     assert replayed.code == 1
-    assert replayed.verdict.startswith("REPLAYED: all 1 recorded")
+    assert replayed.verdict.startswith("REPLAYED: the one recorded exchange ")
     proven(command.store)

@@ -68,7 +68,7 @@ def test_an_interactive_agent_keeps_its_terminal_recorded_and_replayed(command: 
     assert b"recorded run talk " in screen.shown
     with on_a_terminal(command.line("replay", "talk")) as screen:
         talk(screen)
-    assert b"REPLAYED: all 1 recorded exchanges were asked for and answered; the agent ended with 5" in screen.shown
+    assert b"REPLAYED: the one recorded exchange was asked for and answered; the agent ended with 5" in screen.shown
     runs = command.json("runs")
     assert isinstance(runs, list)
     assert [(run["mode"], run["reason"], run["exit_code"]) for run in runs] == [

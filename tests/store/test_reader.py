@@ -34,7 +34,9 @@ def test_a_run_is_found_by_what_people_call_it(open_tape: Tape) -> None:
     assert info.opened < info.closed
 
 
-@pytest.mark.parametrize("word", ["", "nobody", "last:fork", "%", "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", "la", "*"])
+@pytest.mark.parametrize(
+    "word", ["", "nobody", "last:fork", "%", "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", "la", "*", "\udcff"]
+)
 def test_a_word_that_means_no_run_says_what_there_is(open_tape: Tape, word: str) -> None:
     open_tape.run([], "contract")
     open_tape.run([])

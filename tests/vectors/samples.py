@@ -58,6 +58,9 @@ def leaves() -> Iterator[leaf.Leaf]:
     yield leaf.HoldSet(run=RUN, by="operator", reason="a dispute")
     yield leaf.HoldReleased(run=RUN, by="operator", reason="it is settled")
     yield leaf.RecorderStop(recorder="11111111-2222-4333-8444-555555555555")
+    old, new = (f"{ORIGIN}+0000000{number}+AQ==" for number in range(2))
+    yield leaf.KeyRotated(old=old, new=new, old_signature="AA", new_signature="AQ")
+    yield leaf.KeyRevoked(key=old, reason="compromised", by=new, signature="AA")
 
 
 def _body(number: int) -> Body:

@@ -50,3 +50,17 @@ def test_json_is_an_object_of_names_and_values(
     variables = json.loads(capsys.readouterr().out)
     assert variables["HTTPS_PROXY"].startswith("http://default:")
     assert variables["SSL_CERT_DIR"] is None
+
+
+def test_a_name_that_no_proxy_url_can_carry_is_refused(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*place.options, "env", "--name", "team:agent"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "colon" in said.err
+
+
+def test_a_port_that_only_a_listener_can_ask_for_is_refused(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*place.options, "env", "--port", "0"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "port 0" in said.err

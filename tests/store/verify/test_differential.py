@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
+from store import custody
 from store.core.checkpoint import VerifierKey
 from store.core.errors import StoreUnusable
 from store.erasure import Erasure
 from store.verify import verify as first
+from tests.store.verify.attacker import Attacker
+from tests.store.verify.attacks import keys
+from tests.store.verify.attacks.keys import rotate
 from tests.support.sample import Sample
 from tests.support.tape import Call, Tape, seeded, tape
 from tests.support.verifier import verify as second
@@ -102,6 +106,41 @@ def test_both_find_the_same_where_the_page_was_once_unclear(attack: Callable[[Da
         attack(store)
     ours, theirs = both(tmp_path / "copy", None)
     assert ours == theirs, difference(ours, theirs)
+
+
+KEY_ATTACKS = (keys.retired, keys.newer, keys.revoked, keys.forged_rotation, keys.unknown_rotation)
+
+
+@pytest.mark.parametrize("attack", [rotate, *KEY_ATTACKS], ids=lambda attack: attack.__name__)
+def test_both_find_the_same_key_used_where_it_does_not_count(
+    attack: Callable[[Attacker], object], tmp_path: Path
+) -> None:
+    with tape(tmp_path) as made:
+        made.run([Call()])
+    attacker = Attacker(made.folder)
+    first_key = str(attacker.key)
+    attack(attacker)
+    attacker.close()
+    for pin in (None, first_key):
+        ours, theirs = both(made.folder, None, pin)
+        assert ours == theirs, difference(ours, theirs)
+
+
+@pytest.mark.timeout(600)
+def test_both_find_the_same_damage_where_a_key_was_rotated_and_one_revoked(sample: Sample, tmp_path: Path) -> None:
+    with tape(tmp_path) as made:
+        fill(made, sample)
+    vkeys = [str(custody.show(made.folder, made.keys)[1][0].term.key)]
+    vkeys += [str(custody.rotate(made.folder, made.keys)) for _ in range(2)]
+    custody.revoke(made.folder, made.keys, vkeys[0], "lost")
+    for pin in (None, *vkeys):
+        assert both(made.folder, None, pin) == ((Counter(), 0), (Counter(), 0))
+    for number, attack in enumerate(islice(cycle(ATTACKS), sample.count(120, 2000))):
+        source = sample.source(str(number))
+        with damaged(made.folder, tmp_path / "copy", source) as store:
+            attack(store)
+        ours, theirs = both(tmp_path / "copy", None, source.choice([None, *vkeys]))
+        assert ours == theirs, f"{number} {attack.__name__}: {difference(ours, theirs)}"
 
 
 def test_both_say_the_same_of_what_is_no_store(tmp_path: Path) -> None:

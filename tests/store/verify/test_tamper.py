@@ -10,7 +10,7 @@ from store.core import checkpoint
 from store.core.checkpoint import VerifierKey
 from store.verify import first_bad, verify
 from tests.store.verify.attacker import Attacker
-from tests.store.verify.attacks import bodies, events, log, runs
+from tests.store.verify.attacks import bodies, events, keys, log, runs
 
 FOREIGN = checkpoint.verifier_key("edgetape.local/foreign", Ed25519PrivateKey.from_private_bytes(bytes(32)))
 
@@ -78,6 +78,11 @@ CASES = {
     "a checkpoint at another size": Case("V403", log.moved_checkpoint),
     "a checkpoint of another log": Case("V404", log.other_origin),
     "T16 another key than the pinned one": Case("V431", runs.nothing_at_all, pin=FOREIGN),
+    "T19 the retired key signs on": Case("V432", keys.retired),
+    "T18 an old range signed by the newer key alone": Case("V433", keys.newer),
+    "T19 the revoked key signs on": Case("V434", keys.revoked),
+    "T51 a rotation forged": Case("V401", keys.forged_rotation),
+    "T51 a rotation from a key that was never there": Case("V401", keys.unknown_rotation),
     "T26 a body erased without a record": Case("V601", bodies.erase, "closed", 3),
     "T22 payload and opening replaced": Case("V602", bodies.replace_body, "closed", 3),
     "T23 two bodies swapped": Case("V602", bodies.swap_bodies, "closed", 1),
@@ -138,7 +143,12 @@ def test_blocks_of_a_run_that_is_none_are_found(attacker: Attacker) -> None:
 
 
 def test_every_code_has_its_attack() -> None:
-    codes = {*map("V{}".format, (*range(201, 208), *range(210, 217), 301, 401, 402, 403, 404, 431, *range(601, 608)))}
+    codes = {
+        *map(
+            "V{}".format,
+            (*range(201, 208), *range(210, 217), 301, *range(401, 405), *range(431, 435), *range(601, 608)),
+        )
+    }
     assert {case.code for case in CASES.values()} == codes | {"V001"}
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.support.verifier.canonical import LONGEST, NotCanonicalError, Record, read
 from tests.support.verifier.hashes import Tree, leaf_hash
+from tests.support.verifier.keys import Ring, Term
 from tests.support.verifier.kinds import is_leaf, is_newer
 from tests.support.verifier.notes import Checkpoint, Key
 from tests.support.verifier.outcome import Outcome
@@ -20,7 +21,7 @@ class Log:
     length: int = 0
     records: dict[int, Record] = field(default_factory=dict)
     origin: str | None = None
-    key: Key | None = None
+    ring: Ring = field(default_factory=Ring)
     newer: bool = False
     sealed: int = 0
     tree: Tree = field(default_factory=lambda: Tree([]))
@@ -85,7 +86,12 @@ def _read_leaves(leaves: dict[int, bytes], log: Log, outcome: Outcome) -> None:
             log.records[position] = record
     created = log.records.get(0)
     if created is not None and isinstance(origin := created["origin"], str) and isinstance(created["vkey"], str):
-        log.origin, log.key = origin, Key.read(created["vkey"])
+        log.origin = origin
+        if (key := Key.read(created["vkey"])) is not None:
+            log.ring.terms.append(Term(key, created["vkey"]))
+    for position, leaf in log.records.items():
+        if not log.ring.take(position, leaf):
+            outcome.report("V401")
 
 
 def _check_nodes(leaves: dict[int, bytes], nodes: dict[tuple[int, int], bytes], log: Log, outcome: Outcome) -> None:
@@ -110,15 +116,15 @@ def _check_nodes(leaves: dict[int, bytes], nodes: dict[tuple[int, int], bytes], 
 
 
 def _check_checkpoints(rows: Rows, log: Log, pinned: Key | None, outcome: Outcome) -> None:
-    key = pinned or log.key
+    ring = log.ring if pinned is None or log.ring.find(pinned) else Ring([Term(pinned, "")])
     unknown = pinned is None and log.origin is None
     for size, data in rows.checkpoints().items():
         note = Checkpoint.read(data)
         if note is None:
             outcome.report("V401")
             continue
-        if not unknown and (key is None or not note.is_signed_by(key)):
-            outcome.report("V401")
+        if not unknown and (code := ring.judge(note)) is not None:
+            outcome.report(code)
         if log.origin is not None and note.origin != log.origin:
             outcome.report("V404")
         if note.size > log.length:
@@ -137,7 +143,7 @@ def check_log(rows: Rows, pinned: Key | None, outcome: Outcome) -> Log:
     log = Log(length=max(leaves, default=-1) + 1)
     _read_leaves(leaves, log, outcome)
     _check_nodes(leaves, _once(rows.nodes(), outcome), log, outcome)
-    if pinned is not None and log.origin is not None and pinned != log.key:
+    if pinned is not None and log.origin is not None and not log.ring.find(pinned):
         outcome.report("V431")
     _check_checkpoints(rows, log, pinned, outcome)
     if leaves and not rows.checkpoints():

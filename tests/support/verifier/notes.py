@@ -82,3 +82,7 @@ class Checkpoint:
         """Say whether one of the signatures is the key's and true, and none of the key's is false."""
         of_key = [data[4:] for name, data in self.signatures if name == key.name and data[:4] == key.id]
         return bool(of_key) and all(ed25519.verify(key.public, self.signed, one) for one in of_key)
+
+    def names(self, key: Key) -> bool:
+        """Say whether a signature claims to be the key's."""
+        return any(name == key.name and data[:4] == key.id for name, data in self.signatures)

@@ -69,4 +69,6 @@ LEAVES: dict[str, str] = {
     "hold.release": "`run` run; `by` str; `reason` str",
     "recorder.start": "`recorder` str; `version` str",
     "recorder.stop": "`recorder` str",
+    "key.rotate": "`old` str; `new` str; `old_signature` str; `new_signature` str",
+    "key.revoke": "`key` str; `reason` compromised|lost|superseded; `by` str; `signature` str",
 }
