@@ -19,6 +19,7 @@ from store.core.redaction.spellings import Needle, needles
 
 LEARNED_MAX = 128
 PASSING_MAX = 16
+ISSUED_BYTES_MIN = 3  # a cookie of one letter is the same as many other things
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 
 
@@ -45,7 +46,7 @@ class Known:
         if span.learn:
             self.learn(secret, span.kind)
         brief = _brief(secret)
-        alone = self._is_known(secret) or span.kind in ISSUED
+        alone = self._is_known(secret) or (span.kind in ISSUED and len(secret) >= ISSUED_BYTES_MIN)
         known = self._marks.get(brief)
         if known is None and not alone:
             known = self._marks.get((span.kind, brief))
@@ -67,6 +68,8 @@ class Known:
         if secret in table:
             table.move_to_end(secret)
             return
+        if table is self._learned:
+            self._passing.pop(secret, None)  # now it is sure
         if self._is_known(secret) or not (always or is_learnable(secret)):
             return
         table[secret] = needles(secret)
