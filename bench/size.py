@@ -19,7 +19,7 @@ from bench import traffic
 from bench.shelf import Shelf, percentile, sampled
 from bench.traffic import Run
 
-_RUNS = (
+RUNS = (
     "tau-airline-gpt4o-00-0",
     "tau-airline-gpt4o-01-0",
     "swe-text-16",
@@ -68,7 +68,7 @@ def measured(run: Run, folder: Path, *, undo: bool = True) -> str:
         _reads(shelf),
         f"{raw / _MIB / shelf.read_all():.0f}",
     ]
-    return _line(cells)
+    return line(cells)
 
 
 def growth(run: Run, folder: Path) -> str:
@@ -83,7 +83,7 @@ def growth(run: Run, folder: Path) -> str:
             before = shelf.grown[turns[begin] - 1] if begin else 0
             after = shelf.grown[turns[end] - 1] if end < len(turns) else shelf.grown[-1]
             cells.append(f"{(after - before) / (end - begin):,.0f}")
-    return _line(cells)
+    return line(cells)
 
 
 def compared(run: Run) -> Iterator[str]:
@@ -93,7 +93,7 @@ def compared(run: Run) -> Iterator[str]:
     for name, write in peers.WRITERS.items():
         content = write(run)
         sizes = len(content), peers.gzipped(content), peers.zstandarded(content)
-        yield _line([run.name, name, *(f"{size:,}" for size in sizes)])
+        yield line([run.name, name, *(f"{size:,}" for size in sizes)])
 
 
 def _reads(shelf: Shelf) -> str:
@@ -108,12 +108,13 @@ def _goal(value: float, goal: str, *, least: bool = False, digits: int = 2) -> s
     return f"{value:.{digits}f}{'*' if missed else ''}"
 
 
-def _line(cells: list[str]) -> str:
+def line(cells: list[str]) -> str:
+    """A line of a table."""
     return "| " + " | ".join(cells) + " |"
 
 
 def _header(*names: str) -> None:
-    click.echo("\n" + _line(list(names)))
+    click.echo("\n" + line(list(names)))
     click.echo("|" + "---|" * len(names))
 
 
@@ -123,7 +124,7 @@ def _header(*names: str) -> None:
 @click.argument("names", nargs=-1)
 def main(every: bool, peers: bool, names: tuple[str, ...]) -> None:
     """Print the tables; a star marks a goal that is missed."""
-    found = traffic.runs(set() if every else set(names or _RUNS))
+    found = traffic.runs(set() if every else set(names or RUNS))
     gc.collect()
     gc.freeze()  # the runs in memory are not what is measured
     clocked = [traffic.with_clock(found[name]) for name in _CLOCKED if name in found]

@@ -29,6 +29,9 @@ VERBS = (
     "keys",
     "proxy",
     "env",
+    "erase",
+    "hold",
+    "compact",
     "debug",
     "completion",
 )

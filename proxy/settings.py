@@ -1,5 +1,6 @@
 """The one table of settings: name, default, help and environment variable of every option."""
 
+import getpass
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ OnDrift = Literal["stop", "serve"]
 OnMiss = Literal["fail"]
 Order = Literal["causal", "strict", "any"]
 type Kind = click.Choice[str] | click.Path | click.IntRange | click.FloatRange | type[str] | None
-type Default = str | int | float | Callable[[], Path] | None
+type Default = str | int | float | Callable[[], Path | str] | None
 
 NO_TOKEN = "x"  # stands where a password must stand, for a recorder that asks for none
 PROXY_PORT = 8484
@@ -55,6 +56,13 @@ class Setting:
 
 def _default_store() -> Path:
     return platformdirs.user_data_path("edgetape", appauthor=False) / "store"
+
+
+def _account() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
 
 
 def _default_keys() -> Path:
@@ -133,6 +141,12 @@ TABLE: Mapping[str, Setting] = {
         Setting("full-log", "All leaves up to the checkpoint; this is the default.", flag=True),
         Setting("without-bodies", "Leave out what was said; the commitments stay.", flag=True),
         Setting("verifier", "Write the stand-alone verifier alone to this file, and print its SHA-256.", _OUTPUT),
+        # erase, hold
+        Setting("step", "Only the bodies of this step.", click.IntRange(min=1)),
+        Setting("why", "Why, in a few words; it is kept in the log for ever.", str, short="--reason", member="reason"),
+        Setting("by", "Who asks for it.", str, _account, "the account's name"),
+        Setting("dry-run", "Say what would be done, and do nothing.", flag=True),
+        Setting("release", "End the hold.", flag=True),
         # checkpoint
         Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
         # keys

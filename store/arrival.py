@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from store import log, payloads
+from store import journal, log
 from store.core import digest, event, leaf
 from store.core.draft import Opening
 from store.core.errors import InvalidEvent
 from store.core.model import RunClose, RunOpen
 from store.core.shape import type_name
 from store.journal import STEP_TYPES
+from store.livelogs import LiveLogs
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Arrival:
     openings: Mapping[int, Sequence[Opening]]
 
 
-def take_in(connection: sqlite3.Connection, arrivals: Sequence[Arrival], origin: str, ts: str) -> None:
+def take_in(connection: sqlite3.Connection, logs: LiveLogs, arrivals: Sequence[Arrival], origin: str, ts: str) -> None:
     """Writes runs into the store `origin`, inside the caller's transaction.
 
     Raises InvalidEvent for a run that is here already, or comes from here.
@@ -36,24 +37,19 @@ def take_in(connection: sqlite3.Connection, arrivals: Sequence[Arrival], origin:
     for each in arrivals:
         if each.origin == origin or connection.execute("SELECT 1 FROM events WHERE run = ?", (each.run,)).fetchone():
             raise InvalidEvent(f"run {each.run} is in this store already, or was recorded in it")
-        _events(connection, each)
+        _events(connection, logs, each)
         _catalogue(connection, each)
         log.append(connection, ts, _leaf(each))
 
 
-def _events(connection: sqlite3.Connection, arrival: Arrival) -> None:
+def _events(connection: sqlite3.Connection, logs: LiveLogs, arrival: Arrival) -> None:
     for seq, raw in enumerate(arrival.events):
         connection.execute(
             "INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)",
             (arrival.run, seq, digest.event_hash(raw), raw),
         )
-        for opening in arrival.openings.get(seq, ()):
-            key = (arrival.run, seq, opening.pointer)
-            connection.execute(
-                "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
-                (*key, opening.salt, opening.sha256, len(opening.content)),
-            )
-            payloads.put(connection, *key, payloads.pack(opening.content))
+        kind = type_name(event.decode(raw).facts)
+        journal.keep(connection, logs, arrival.run, seq, kind, arrival.openings.get(seq, ()))
 
 
 def _catalogue(connection: sqlite3.Connection, arrival: Arrival) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 from store.core.errors import EdgetapeError, InvalidEvent, StoreUnusable
 from store.database import explained, transaction
 from store.journal import Appended
+from store.livelogs import LiveLogs
 from store.ticket import Ticket
 
 BATCH_WORK_MAX = 64
@@ -63,10 +64,11 @@ class _Prepared:
 
 
 class Committer:
-    """Owns the connection: everything that is written goes through `submit`."""
+    """Owns the connection: everything that is written goes through `submit`. `logs` go with its transactions."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, rhythm: Rhythm) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, logs: LiveLogs, rhythm: Rhythm) -> None:
         self._connection = connection
+        self._logs = logs
         self._path = path
         self._rhythm = rhythm
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -135,12 +137,15 @@ class Committer:
         try:
             with explained(self._path), transaction(self._connection):
                 applied += [prepared.work for prepared in batch if self._apply(prepared)]
+                self._logs.flush(self._connection)
         except EdgetapeError as error:
+            self._logs.rollback()
             for prepared in batch:
                 prepared.work.ticket.placed = None
                 if not prepared.work.ticket.done.done():
                     prepared.work.ticket.done.set_exception(error)
             return
+        self._logs.commit()
         if applied:
             self._rhythm.committed()
         for work in applied:
@@ -152,12 +157,14 @@ class Committer:
         """
         ticket = prepared.work.ticket
         self._connection.execute("SAVEPOINT work")
+        marks = self._logs.mark()
         try:
             ticket.placed = prepared.apply(self._connection)
         except (sqlite3.Error, OSError):
             raise
         except Exception as error:  # noqa: BLE001  # see above
             self._connection.execute("ROLLBACK TO work")
+            self._logs.undo(marks)
             ticket.done.set_exception(_told(error))
         self._connection.execute("RELEASE work")
         return not ticket.done.done()

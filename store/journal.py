@@ -7,15 +7,17 @@ Rules kept here:
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Literal, cast
 
-from store import log, payloads
+from store import log
 from store.core import canonical, digest, draft, event, leaf, merkle, shape
 from store.core.errors import InvalidEvent, Malformed
-from store.core.model import EVENT_TYPES, Facts, LogPoint, RunClose, RunOpen
+from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen
+from store.livelogs import LiveLogs
 
+_FILLED_IN = "0" * 64
 STEP_TYPES = frozenset(("http.request", "value", "note"))
 
 
@@ -37,11 +39,10 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A draft whose bodies are committed: ready to be placed. `frames` are the stored forms of the openings' bodies."""
+    """A draft whose bodies are committed: ready to be placed."""
 
     members: Mapping[str, canonical.Json]
-    openings: tuple[draft.Opening, ...]
-    frames: tuple[bytes, ...]
+    openings: tuple[draft.Opening, ...] = ()
 
     def linked(self, name: str, seq: int) -> "Sealed":
         """The same, its member `name` (`req`, `open`) naming the event `seq`."""
@@ -69,7 +70,9 @@ def head(connection: sqlite3.Connection, run: str) -> Head | None:
     return Head(row[0], bytes(row[1]), record["type"], record["mono_us"])
 
 
-def open_run(connection: sqlite3.Connection, origin: str, run: str, owner: str, sealed: Sealed, now: Now) -> Appended:
+def open_run(
+    connection: sqlite3.Connection, logs: LiveLogs, origin: str, run: str, owner: str, sealed: Sealed, now: Now
+) -> Appended:
     """Writes event 0 of a new run, its leaf, its row in the catalogue and the lease of the writer `owner`."""
     leaves = log.size(connection)
     root = cast("bytes", log.root_at(connection, leaves))
@@ -81,7 +84,7 @@ def open_run(connection: sqlite3.Connection, origin: str, run: str, owner: str, 
     opened = cast("RunOpen", shape.facts(members, EVENT_TYPES))
     genesis = digest.genesis_prev(origin, run)
     place = event.Place(run, 0, genesis.hex(), now.ts, 0)
-    appended = _insert(connection, place, replace(sealed, members=members))
+    appended = _insert(connection, logs, place, replace(sealed, members=members))
     log.append(connection, now.ts, leaf.RunOpened(run=run, genesis=genesis.hex(), head=appended.hash.hex()))
     connection.execute(
         "INSERT INTO runs (id, name, mode, workflow, parent, opened, closed, events, steps, headed)"
@@ -99,7 +102,7 @@ def open_run(connection: sqlite3.Connection, origin: str, run: str, owner: str, 
     return appended
 
 
-def append(connection: sqlite3.Connection, run: str, sealed: Sealed, now: Now) -> Appended:
+def append(connection: sqlite3.Connection, logs: LiveLogs, run: str, sealed: Sealed, now: Now) -> Appended:
     """Adds one event at the end of an open run. Raises InvalidEvent when there is no such run, or it is closed."""
     last = head(connection, run)
     if last is None:
@@ -107,7 +110,7 @@ def append(connection: sqlite3.Connection, run: str, sealed: Sealed, now: Now) -
     if last.type == "run.close":
         raise InvalidEvent(f"run {run} is closed: nothing may follow")
     place = event.Place(run, last.seq + 1, last.hash.hex(), now.ts, max(last.mono_us, now.mono_us))
-    appended = _insert(connection, place, sealed)
+    appended = _insert(connection, logs, place, sealed)
     connection.execute(
         "UPDATE runs SET events = ?, steps = steps + ? WHERE id = ?",
         (appended.seq + 1, sealed.members["type"] in STEP_TYPES, run),
@@ -115,7 +118,22 @@ def append(connection: sqlite3.Connection, run: str, sealed: Sealed, now: Now) -
     return appended
 
 
-def close_run(connection: sqlite3.Connection, run: str, facts: RunClose, now: Now) -> Appended:
+def closing(reason: CloseReason, partial: int, exit_code: int | None, *, dead: bool) -> RunClose:
+    """The end of a run, its figures still to be filled in; `dead` when another recorder's."""
+    clock: Literal["resumed"] | None = "resumed" if dead else None
+    return RunClose(
+        n=0,
+        head=_FILLED_IN,
+        root=_FILLED_IN,
+        reason=reason,
+        counts=[],
+        partial=partial,
+        exit_code=exit_code,
+        clock=clock,
+    )
+
+
+def close_run(connection: sqlite3.Connection, logs: LiveLogs, run: str, facts: RunClose, now: Now) -> Appended:
     """Writes run.close, its leaf and the end of the lease. `n`, `head`, `root` and `counts` are filled in here."""
     tree = merkle.Tree()
     counts: dict[str, int] = {}
@@ -131,7 +149,7 @@ def close_run(connection: sqlite3.Connection, run: str, facts: RunClose, now: No
         "root": tree.root.hex(),
         "counts": [[kind, count] for kind, count in sorted(counts.items())],
     }
-    appended = append(connection, run, Sealed(members, (), ()), now)
+    appended = append(connection, logs, run, Sealed(members), now)
     log.append(
         connection,
         now.ts,
@@ -160,7 +178,21 @@ def note_heads(connection: sqlite3.Connection, ts: str) -> None:
             connection.execute("UPDATE runs SET headed = ? WHERE id = ?", (last.seq + 1, run))
 
 
-def _insert(connection: sqlite3.Connection, place: event.Place, sealed: Sealed) -> Appended:
+def keep(
+    connection: sqlite3.Connection, logs: LiveLogs, run: str, seq: int, kind: str, openings: Iterable[draft.Opening]
+) -> None:
+    """Keeps the openings of one event, of the type `kind`, and their bodies in the log of its run."""
+    for opening in openings:
+        key = (run, seq, opening.pointer)
+        connection.execute(
+            "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
+            (*key, opening.salt, opening.sha256, len(opening.content)),
+        )
+        body_place = logs.add(connection, run, f"{kind}{opening.pointer}", opening.content)
+        connection.execute("INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)", (*key, body_place))
+
+
+def _insert(connection: sqlite3.Connection, logs: LiveLogs, place: event.Place, sealed: Sealed) -> Appended:
     try:
         raw = event.encode(place, sealed.members)
     except Malformed as error:
@@ -169,13 +201,7 @@ def _insert(connection: sqlite3.Connection, place: event.Place, sealed: Sealed) 
     connection.execute(
         "INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)", (place.run, place.seq, hashed, raw)
     )
-    for opening, frame in zip(sealed.openings, sealed.frames, strict=True):
-        key = (place.run, place.seq, opening.pointer)
-        connection.execute(
-            "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
-            (*key, opening.salt, opening.sha256, len(opening.content)),
-        )
-        payloads.put(connection, *key, frame)
+    keep(connection, logs, place.run, place.seq, str(sealed.members["type"]), sealed.openings)
     return Appended(place.seq, hashed)
 
 
@@ -185,7 +211,7 @@ def _plain(value: object) -> str:
 
 
 def sealed(facts_draft: draft.Draft, salt: draft.Salt) -> Sealed:
-    """Commits a draft's bodies and compresses them: the slow part, done before the transaction begins.
+    """Commits a draft's bodies: hashing is done before the transaction begins.
 
     Raises InvalidEvent for facts that version 1 has no room for.
     """
@@ -194,9 +220,9 @@ def sealed(facts_draft: draft.Draft, salt: draft.Salt) -> Sealed:
         shape.facts(members, EVENT_TYPES)
     except Malformed as error:
         raise InvalidEvent(f"not an event: {error}") from error
-    return Sealed(members, tuple(openings), tuple(payloads.pack(opening.content) for opening in openings))
+    return Sealed(members, tuple(openings))
 
 
 def bare(facts: Facts) -> Sealed:
     """Facts without a body, ready to be placed."""
-    return Sealed(shape.members(facts), (), ())
+    return Sealed(shape.members(facts))

@@ -17,7 +17,13 @@ _COLUMNS = (
     ("events", "event", "''"),
     ("openings", "salt", "pointer"),
     ("openings", "sha256", "pointer"),
-    ("payloads", "stored", "pointer"),
+)
+# The blocks that hold bytes of a piece: from its place on to the next one's.
+_BLOCKS = (
+    "SELECT b.rowid, p.pointer, b.stored FROM payloads p JOIN blocks b ON b.run = p.run"
+    " AND b.start + b.length > p.place AND b.start < COALESCE("
+    "(SELECT MIN(place) FROM payloads WHERE run = p.run AND place > p.place), b.start + 1)"
+    " WHERE p.run = ? AND p.seq = ? ORDER BY p.pointer, b.number"
 )
 _WAL_HEADER_BYTES = 32
 _WAL_FRAME_HEADER_BYTES = 24
@@ -41,7 +47,10 @@ class Place:
 
 
 def locate(folder: Path, run: str, seq: int) -> list[Place]:
-    """Every stored record of one event: the event, its openings, its payloads. Raises UnknownRun when there is none."""
+    """Every stored record of one event: the event, its openings, the blocks that hold its bodies.
+
+    Raises UnknownRun when there is none.
+    """
     path = folder / database.FILE_NAME
     connection = database.open_for_reading(folder)
     try:
@@ -63,6 +72,8 @@ def _values(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[tupl
         query = f"SELECT rowid, {pointer}, {column} FROM {table} WHERE run = ? AND seq = ? ORDER BY 2"
         for rowid, name, value in connection.execute(query, (run, seq)).fetchall():
             yield table, column, rowid, name, bytes(value)
+    for rowid, name, value in connection.execute(_BLOCKS, (run, seq)).fetchall():
+        yield "blocks", "stored", rowid, name, bytes(value)
 
 
 def _place(

@@ -1,77 +1,83 @@
-"""How a body is stored: a room of its own, since no hash covers the stored form (docs/format.md, section 5).
+"""How the bodies of a run come out of its blocks: a room of its own, since no hash covers the stored form.
 
-Today each body is one zstd frame behind the first bytes of the frame's SHA-256: a decoder ignores some bits of a
-frame, and a changed store must never read as the same. Reading is bounded by the length that the opening tells.
+docs/format.md, sections 5 and 8. What a body is made of is `store/splices`; here are the rows.
 """
 
-import hashlib
 import sqlite3
-
-import zstandard
+from collections.abc import Sequence
 
 from store.core.errors import Malformed
+from store.splices.blocklog import BlockLog, Fetch
+from store.splices.guard import Guard
+from store.splices.resolver import Resolver
+from store.splices.stream import Span
 
-_CODEC = "sha256/zstd"
-_CHECK_BYTES = 16
-_LEVEL = 3
-BODY_BYTES_MAX = 1 << 32
-
-
-class TrailingFrames(Malformed):
-    """A stored body with something behind its one frame."""
+# For those that copy from them: enough that reading all bodies in order costs about what they are long.
+KEPT_BYTES_MAX = 32 << 20
 
 
 class Oversize(Malformed):
-    """A stored body that claims more than its opening does."""
+    """A stored body that is longer than its opening tells."""
 
 
-def pack(body: bytes) -> bytes:
-    """The stored form of `body`: a check, then one zstd frame (RFC 8878) that declares its length."""
-    frame = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=True).compress(body)
-    return hashlib.sha256(frame).digest()[:_CHECK_BYTES] + frame
+class Bodies:
+    """Reads the bodies of one run. `spans` are its blocks, in order; `fetch` gives what is stored of some of them."""
+
+    def __init__(self, spans: Sequence[Span], fetch: Fetch, guard: Guard) -> None:
+        self._read_to = 0
+        self._in_order = True
+        self._resolver: Resolver | None = None
+        try:
+            log = BlockLog(spans, fetch, guard)
+        except Malformed as error:
+            self._damage = str(error)
+        else:
+            self._end = log.end
+            self._resolver = Resolver(log.read, log.end, KEPT_BYTES_MAX)
+
+    def body(self, place: int, length: int) -> bytes:
+        """The body at `place`, `length` bytes long by its opening. Raises Malformed (Oversize)."""
+        if self._resolver is None:
+            raise Malformed(self._damage)
+        piece = self._resolver.piece(place)
+        if piece.coded:
+            raise Malformed("a stored body is coded in a way that this version does not write")
+        if piece.length > length:
+            raise Oversize(f"a stored body has {piece.length} bytes where {length} are known")
+        body = self._resolver.body(place, length)
+        self._in_order = self._in_order and place == self._read_to
+        self._read_to = piece.end
+        return body
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bodies that were read so far, one behind the other, are all that the blocks hold."""
+        return self._resolver is not None and self._in_order and self._read_to == self._end
 
 
-def put(connection: sqlite3.Connection, run: str, seq: int, pointer: str, packed: bytes) -> None:
-    """Stores a packed body for one commitment, inside the caller's transaction."""
-    connection.execute(
-        "INSERT INTO payloads (run, seq, pointer, codec, stored) VALUES (?, ?, ?, ?, ?)",
-        (run, seq, pointer, _CODEC, packed),
-    )
+def spans(connection: sqlite3.Connection, run: str) -> tuple[Span, ...]:
+    """Where the blocks of a run stand now; a writer may put others in the place of these at any time."""
+    query = "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number"
+    return tuple(Span(*row) for row in connection.execute(query, (run,)))
 
 
-def get(connection: sqlite3.Connection, run: str, seq: int, pointer: str, length: int) -> bytes | None:
-    """The body of one commitment, `length` bytes long by its opening; None when nothing is stored.
+def fetching(connection: sqlite3.Connection, run: str) -> Fetch:
+    """What gives the stored blocks of a run from one number to another."""
 
-    Raises Malformed (Oversize, TrailingFrames) for a stored form that is not one frame of that length.
-    """
-    row = connection.execute(
-        "SELECT codec, stored FROM payloads WHERE run = ? AND seq = ? AND pointer = ?", (run, seq, pointer)
-    ).fetchone()
-    if row is None:
-        return None
-    codec, stored = row
-    return unpack(codec, stored, length)
+    def fetch(first: int, last: int) -> list[bytes]:
+        query = "SELECT stored FROM blocks WHERE run = ? AND number BETWEEN ? AND ? ORDER BY number"
+        return [bytes(stored) for (stored,) in connection.execute(query, (run, first, last))]
+
+    return fetch
 
 
-def unpack(codec: str, stored: bytes, length: int) -> bytes:
-    """The body, `length` bytes long, whose stored form this is. Raises as `get` does."""
-    if codec != _CODEC:
-        raise Malformed(f"a body is stored with the unknown codec {codec!r}")
-    check, frame = stored[:_CHECK_BYTES], stored[_CHECK_BYTES:]
-    try:
-        declared = zstandard.frame_content_size(frame)
-        if declared > length or length > BODY_BYTES_MAX:
-            raise Oversize(f"a stored body declares {declared} bytes where {length} are known")
-        if declared != length:
-            raise Malformed(f"a stored body declares {declared} bytes where {length} are known")
-        reader = zstandard.ZstdDecompressor().decompressobj()
-        body = reader.decompress(frame)
-    except zstandard.ZstdError as error:
-        raise Malformed(f"a stored body is no zstd frame: {error}") from None
-    if reader.unused_data:
-        raise TrailingFrames("a stored body has bytes behind its frame")
-    if not reader.eof or len(body) != length:
-        raise Malformed("a stored body ends early")
-    if hashlib.sha256(frame).digest()[:_CHECK_BYTES] != check:
-        raise Malformed("a stored body is not as it was written")
-    return body
+def bodies(connection: sqlite3.Connection, run: str, guard: Guard) -> Bodies:
+    """The bodies of a run."""
+    return Bodies(spans(connection, run), fetching(connection, run), guard)
+
+
+def place(connection: sqlite3.Connection, run: str, seq: int, pointer: str) -> int | None:
+    """Where the body of one commitment begins in the log of its run; None when nothing is stored."""
+    query = "SELECT place FROM payloads WHERE run = ? AND seq = ? AND pointer = ?"
+    row = connection.execute(query, (run, seq, pointer)).fetchone()
+    return None if row is None else int(row[0])

@@ -3,24 +3,30 @@
 Rules kept here:
 - Never writes, and never makes a writer wait.
 - Bodies are opened one at a time, and held against their commitment and digest at every reading.
+- What a run's blocks were is remembered only as a shortcut: where it does not fit any more, they are read anew.
 """
 
 import sqlite3
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from store import database, payloads
+from store import database, erasure, payloads
 from store.core import digest, event
 from store.core.errors import EdgetapeError, Malformed, StoreUnusable, UnknownRun
 from store.core.event import Event
 from store.core.model import Parent, RunClose, RunOpen
 from store.core.text import Apart, Headers, Text, text_bytes
 from store.founding import founding
+from store.payloads import Bodies
+from store.splices.guard import Check
 
 _LAST = "last"
+_RUNS_KEPT = 2
 
 
 class BodyUnavailable(EdgetapeError):
@@ -63,6 +69,8 @@ class Reader:
         self.folder = folder
         self.origin = origin
         self._connection = connection
+        self._bodies: OrderedDict[str, Bodies] = OrderedDict()
+        self._reading = threading.Lock()
 
     @classmethod
     def open(cls, folder: Path) -> "Reader":
@@ -192,9 +200,12 @@ class Reader:
         for pointer, salt, sha256, length in rows:
             if _commits(bytes(salt), bytes(sha256), length, apart.body):
                 return OpeningInfo(pointer, bytes(sha256), length)
-        raise BodyUnavailable(
-            f"a body of event {happened.seq} is erased or damaged", hint="`edgetape verify` says which"
-        )
+        with database.explained(self.folder):
+            erased = erasure.erased(self._connection, happened.run, happened.seq)
+        if erased is None:
+            said = f"a body of event {happened.seq} is missing or damaged"
+            raise BodyUnavailable(said, hint="`edgetape verify` says which")
+        raise BodyUnavailable(f"the bodies of event {happened.seq} were erased at {erased[0]}: {erased[1].reason}")
 
     def body(self, happened: Event, apart: Apart | None) -> bytes:
         """The body that `apart` names, or nothing for None. Raises BodyUnavailable when it is gone or is not what was
@@ -203,14 +214,16 @@ class Reader:
         if apart is None:
             return b""
         opening = self.opening(happened, apart)
-        try:
-            with database.explained(self.folder):
-                body = payloads.get(self._connection, happened.run, happened.seq, opening.pointer, opening.length)
-        except Malformed as error:
-            raise BodyUnavailable(f"a body of event {happened.seq} cannot be read: {error}") from error
-        if body is None or digest.body_digest(body) != opening.sha256:
-            raise BodyUnavailable(f"the body {opening.pointer} of event {happened.seq} is missing or damaged")
-        return body
+        with self._reading, database.explained(self.folder):
+            try:
+                return self._stored(happened, opening)
+            except Malformed:
+                self._bodies.pop(happened.run, None)
+            try:
+                return self._stored(happened, opening)
+            except Malformed as error:
+                said = f"the body {opening.pointer} of event {happened.seq} cannot be read: {error}"
+                raise BodyUnavailable(said) from error
 
     def text(self, happened: Event, value: Text | None) -> bytes:
         """The bytes of a text, wherever it is kept."""
@@ -231,6 +244,23 @@ class Reader:
                 raise BodyUnavailable(f"a header list of event {happened.seq} cannot be read: {error}") from error
             return [(text_bytes(name), text_bytes(value)) for name, value in spelled]
         return [(self.text(happened, name), self.text(happened, value)) for name, value in headers]
+
+    def _stored(self, happened: Event, opening: OpeningInfo) -> bytes:
+        with database.snapshot(self._connection):
+            place = payloads.place(self._connection, happened.run, happened.seq, opening.pointer)
+            if place is None:
+                raise Malformed("it is missing")
+            body = self._bodies_of(happened.run).body(place, opening.length)
+        if digest.body_digest(body) != opening.sha256:
+            raise Malformed("it is not what was committed")
+        return body
+
+    def _bodies_of(self, run: str) -> Bodies:
+        bodies = self._bodies.pop(run, None) or payloads.bodies(self._connection, run, Check(self.origin, run))
+        self._bodies[run] = bodies
+        while len(self._bodies) > _RUNS_KEPT:
+            self._bodies.popitem(last=False)
+        return bodies
 
     def _newest(self, column: str, value: str) -> str | None:
         with database.explained(self.folder):

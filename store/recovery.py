@@ -17,6 +17,7 @@ from store.core.model import Framing, HttpError, HttpRequest, HttpRequestEnd, Ht
 from store.core.redact import stored
 from store.core.redaction.marks import tally
 from store.core.text import Text, text_bytes
+from store.livelogs import LiveLogs
 
 
 class AnswerHead(msgspec.Struct, frozen=True):
@@ -32,7 +33,16 @@ class AnswerHead(msgspec.Struct, frozen=True):
     exact: bool = True
 
 
-def close_requests(connection: sqlite3.Connection, run: str, salt: Salt, now: journal.Now) -> int:
+def keep_piece(connection: sqlite3.Connection, run: str, req: int, part: str, piece: bytes) -> None:
+    """Keeps the next piece of one part of a stream that is still open."""
+    connection.execute(
+        "INSERT INTO pending (run, req, part, number, piece) VALUES (?1, ?2, ?3,"
+        " (SELECT COALESCE(MAX(number) + 1, 0) FROM pending WHERE run = ?1 AND req = ?2 AND part = ?3), ?4)",
+        (run, req, part, piece),
+    )
+
+
+def close_requests(connection: sqlite3.Connection, logs: LiveLogs, run: str, salt: Salt, now: journal.Now) -> int:
     """Gives every request of `run` that has no outcome one that says the recorder stopped; how many there were.
 
     An upload that was still coming is ended too, be its outcome there or not.
@@ -40,9 +50,9 @@ def close_requests(connection: sqlite3.Connection, run: str, salt: Salt, now: jo
     uploads, requests = _unfinished(connection, run)
     for req in sorted(uploads | requests):
         if req in uploads:
-            journal.append(connection, run, journal.sealed(_upload(connection, run, req), salt), now)
+            journal.append(connection, logs, run, journal.sealed(_upload(connection, run, req), salt), now)
         if req in requests:
-            journal.append(connection, run, journal.sealed(_outcome(connection, run, req), salt), now)
+            journal.append(connection, logs, run, journal.sealed(_outcome(connection, run, req), salt), now)
     connection.execute("DELETE FROM pending WHERE run = ?", (run,))
     return len(uploads | requests)
 

@@ -4,7 +4,7 @@ docs/format.md, section 8.
 
 Rules kept here:
 - `events`, `leaves`, `checkpoints` and `nodes` only grow: UPDATE, DELETE and a second INSERT of a key are refused, so
-  INSERT OR REPLACE is too. `openings` and `payloads` may be deleted (erasure), never changed.
+  INSERT OR REPLACE is too. `openings`, `payloads` and `blocks` may be deleted (erasure, tighter blocks), never changed.
 - `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
 """
 
@@ -19,7 +19,11 @@ _APPEND_ONLY = {
     "checkpoints": ("size",),
     "nodes": ("level", "position"),
 }
-_ERASABLE = {"openings": ("run", "seq", "pointer"), "payloads": ("run", "seq", "pointer")}
+_ERASABLE = {
+    "openings": ("run", "seq", "pointer"),
+    "payloads": ("run", "seq", "pointer"),
+    "blocks": ("run", "number"),
+}
 
 
 @migrations()
@@ -35,8 +39,14 @@ def m001_version_1(db: Database) -> None:
     _create(
         db,
         "payloads",
-        {"run": str, "seq": int, "pointer": str, "codec": str, "stored": bytes},
+        {"run": str, "seq": int, "pointer": str, "place": int},
         ("run", "seq", "pointer"),
+    )
+    _create(
+        db,
+        "blocks",
+        {"run": str, "number": int, "start": int, "length": int, "frame": int, "stored": bytes},
+        ("run", "number"),
     )
     _create(db, "leaves", {"position": int, "leaf": bytes}, "position")
     _create(db, "nodes", {"level": int, "position": int, "hash": bytes}, ("level", "position"))

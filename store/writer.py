@@ -15,9 +15,11 @@ from typing import Literal
 
 import store
 from store import arrival, database, journal, log, recovery, sealing
+from store import erasure as erasing
 from store.arrival import Arrival
 from store.cadence import Cadence
 from store.commit import Apply, Committer, Rhythm, Work
+from store.compactor import Compactor
 from store.core import leaf
 from store.core.digest import SALT_BYTES
 from store.core.draft import Draft
@@ -25,14 +27,16 @@ from store.core.errors import EdgetapeError, InvalidEvent
 from store.core.event import timestamp
 from store.core.model import CloseReason, RunClose, RunOpen, TunnelClose
 from store.core.redact import Redacted
+from store.erasure import Erasure
 from store.founding import found
+from store.identifier import new_run_id
 from store.keys import Signer
 from store.lease import Lease, inherited
+from store.livelogs import LiveLogs
+from store.splices.guard import Check, Guard
 from store.ticket import Ticket
 
 type Part = Literal["upload", "head", "answer"]
-
-_FILLED_IN = "0" * 64
 
 
 class Writer:
@@ -48,7 +52,9 @@ class Writer:
         self._opened_ns: dict[str, int] = {}
         self._cadence = cadence
         rhythm = Rhythm(cadence.wait_s, self._due, cadence.committed)
-        self._committer = Committer(connection, folder / database.FILE_NAME, rhythm)
+        self._logs = LiveLogs(self._guard)
+        self._committer = Committer(connection, folder / database.FILE_NAME, self._logs, rhythm)
+        self._compactor = Compactor(folder, self._guard, self._committer)
 
     @classmethod
     def open(
@@ -86,7 +92,7 @@ class Writer:
             sealed = journal.sealed(draft, _salt)
             self._cadence.leaf()
             return lambda connection: journal.open_run(
-                connection, self.origin, run, self._lease.owner, sealed, self._clock(run)
+                connection, self._logs, self.origin, run, self._lease.owner, sealed, self._clock(run)
             )
 
         return run, self._committer.submit(prepare)
@@ -102,7 +108,7 @@ class Writer:
                 raise InvalidEvent("open_run and close_run write the ends of a run")
             sealed = journal.sealed(draft, _salt)
             if after is None:
-                return lambda connection: journal.append(connection, run, sealed, self._clock(run))
+                return lambda connection: journal.append(connection, self._logs, run, sealed, self._clock(run))
             link = "open" if isinstance(draft.facts, TunnelClose) else "req"
             if link not in sealed.members:
                 raise InvalidEvent(f"no {sealed.members['type']} belongs to another event")
@@ -122,17 +128,19 @@ class Writer:
             return apply
 
         def apply(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "INSERT INTO pending (run, req, part, number, piece) VALUES (?1, ?2, ?3,"
-                " (SELECT COALESCE(MAX(number) + 1, 0) FROM pending WHERE run = ?1 AND req = ?2 AND part = ?3), ?4)",
-                (run, request.seq, part, redacted.content),
-            )
+            recovery.keep_piece(connection, run, request.seq, part, redacted.content)
 
         return self._committer.submit(prepare)
 
     def close_run(self, run: str, reason: CloseReason, *, exit_code: int | None = None) -> Ticket:
-        """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint."""
-        ticket = self._committer.submit(lambda: lambda connection: self._close(connection, run, reason, exit_code))
+        """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint.
+
+        Its bodies are packed tighter then, which for long runs goes on behind the ticket.
+        """
+        ticket = self._committer.submit(
+            lambda: lambda connection: self._close(connection, run, reason, exit_code),
+            lambda connection: self._after_close(connection, run),
+        )
         self._checkpoint_or_say()
         return ticket
 
@@ -140,7 +148,7 @@ class Writer:
         """Takes in runs of another store, all or none; then a checkpoint. The caller has verified them."""
 
         def apply(connection: sqlite3.Connection) -> None:
-            arrival.take_in(connection, arrivals, self.origin, _now())
+            arrival.take_in(connection, self._logs, arrivals, self.origin, _now())
 
         ticket = self._committer.submit(lambda: apply)
         self._checkpoint_or_say()
@@ -152,8 +160,24 @@ class Writer:
         """
         return self._committer.submit(lambda: _apply_heads, self._sign)
 
+    def erase(self, erasure: Erasure) -> Ticket:
+        """Erases bodies of a closed run, and all traces of them in the store's files.
+
+        Its ticket raises ErasureRefused; also when that is done but for the traces.
+        """
+
+        def apply(connection: sqlite3.Connection) -> None:
+            erasing.erase(connection, erasure, self._guard(erasure.run), _now())
+
+        return self._committer.submit(lambda: apply, erasing.tidy)
+
+    def hold(self, facts: leaf.HoldSet | leaf.HoldReleased) -> Ticket:
+        """Notes that nothing of a run may be erased, or that it may be again."""
+        return self._log(facts)
+
     def close(self) -> None:
         """Returns when all that was queued is on disk and signed, and the thread has ended; more is refused then."""
+        self._compactor.stop()
         self._log(leaf.RecorderStop(recorder=self._lease.owner))
         self._checkpoint_or_say()
         self._end()
@@ -166,7 +190,7 @@ class Writer:
         self, connection: sqlite3.Connection, run: str, sealed: journal.Sealed, link: str, after: Ticket
     ) -> journal.Appended:
         linked = sealed.linked(link, after.seq)
-        appended = journal.append(connection, run, linked, self._clock(run))
+        appended = journal.append(connection, self._logs, run, linked, self._clock(run))
         journal.drop_pending(connection, run, after.seq, linked)
         return appended
 
@@ -180,18 +204,16 @@ class Writer:
         dead: bool = False,
     ) -> journal.Appended:
         now = self._clock(run)
-        partial = recovery.close_requests(connection, run, _salt, now)
-        facts = RunClose(
-            n=0,
-            head=_FILLED_IN,
-            root=_FILLED_IN,
-            reason=reason,
-            counts=[],
-            partial=partial,
-            exit_code=exit_code,
-            clock="resumed" if dead else None,
-        )
-        return journal.close_run(connection, run, facts, now)
+        partial = recovery.close_requests(connection, self._logs, run, _salt, now)
+        facts = journal.closing(reason, partial, exit_code, dead=dead)
+        return journal.close_run(connection, self._logs, run, facts, now)
+
+    def _guard(self, run: str) -> Guard:
+        return Check(self.origin, run)
+
+    def _after_close(self, connection: sqlite3.Connection, run: str) -> None:
+        self._logs.drop(run)
+        self._compactor.seal(connection, run)
 
     def _adopt(self) -> Ticket:
         """Ends the runs whose writers are dead. One that is damaged stays as it is: it must not keep others out."""
@@ -209,10 +231,12 @@ class Writer:
 
     def _adopt_one(self, connection: sqlite3.Connection, run: str) -> None:
         connection.execute("SAVEPOINT adopted")
+        marks = self._logs.mark()
         try:
             self._close(connection, run, "crash_recovered", None, dead=True)
         except (EdgetapeError, ValueError) as error:
             connection.execute("ROLLBACK TO adopted")
+            self._logs.undo(marks)
             self.unrecovered[run] = error
         connection.execute("RELEASE adopted")
 
@@ -259,16 +283,6 @@ class Writer:
         # A run that another recorder opened goes on at its last event's time: journal.append takes the later of both.
         mono_us = 0 if opened_ns is None else (time.monotonic_ns() - opened_ns) // 1000
         return journal.Now(_now(), mono_us)
-
-
-def new_run_id() -> str:
-    """A UUIDv7 (RFC 9562, section 5.7): sorts by the time it was made, to the millisecond."""
-    milliseconds = time.time_ns() // 1_000_000
-    raw = milliseconds.to_bytes(6, "big") + secrets.token_bytes(10)
-    value = int.from_bytes(raw, "big")
-    value = value & ~(0xF << 76) | 0x7 << 76
-    value = value & ~(0x3 << 62) | 0x2 << 62
-    return str(uuid.UUID(int=value))
 
 
 def _apply_heads(connection: sqlite3.Connection) -> None:

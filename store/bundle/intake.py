@@ -41,8 +41,10 @@ def take_in(path: Path, writer: Writer, pin: VerifierKey | None = None) -> tuple
 def _arrival(bundle: Bundle, run: str) -> Arrival:
     ((size, note),) = bundle.checkpoints()
     openings: dict[int, list[Opening]] = {}
+    bodies = bundle.bodies(run, bundle.manifest.origin)
     for seq, row in bundle.openings(run):
-        opening = Opening(row.pointer, row.salt, row.sha256, row.stored or b"")
+        content = b"" if row.place is None else bodies.body(row.place, row.length)
+        opening = Opening(row.pointer, row.salt, row.sha256, content)
         openings.setdefault(seq, []).append(opening)
     stated = checkpoint.parse(note).checkpoint
     return Arrival(run, stated.origin, size, stated.root, [row.raw for row in bundle.events(run)], openings)

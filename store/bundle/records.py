@@ -5,7 +5,7 @@ Rules kept here:
 - A body is looked at where its opening names it, so a damaged one is found at its event.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from store.bundle import contents, manifest
@@ -18,6 +18,19 @@ from store.verify.records import CatalogueRow, EventRow, Extent, OpeningRow
 from store.verify.verdict import Tally
 
 type Members = Mapping[str, memoryview]
+
+
+@dataclass(frozen=True, slots=True)
+class Blobs:
+    """The bodies of one run of a bundle, by the place of their lines (`StoredBodies`)."""
+
+    members: Members
+    lines: Sequence[OpeningLine]
+    exact: bool = True
+
+    def body(self, place: int, length: int) -> bytes:
+        """See StoredBodies; one of another length differs in its digest too."""
+        return bytes(self.members[f"blobs/{self.lines[place].sha256}"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +48,7 @@ class Bundle:
     def extent(self) -> Extent:
         """The runs that the manifest claims."""
         said = self.manifest
-        return Extent(said.runs, said.bodies == "included", said.log == "full", plain=True)
+        return Extent(said.runs, said.bodies == "included", said.log == "full")
 
     def leaves(self) -> Iterator[tuple[int, bytes]]:
         """See Records."""
@@ -65,14 +78,14 @@ class Bundle:
         yield from self.rows.get(run, ())
 
     def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
-        """See Records."""
-        for line in self.lines.get(run, ()):
-            blob = self.members.get(f"blobs/{line.sha256}")
-            stored = None if blob is None else bytes(blob)
-            yield (
-                line.seq,
-                OpeningRow(line.pointer, line.salt_bytes, bytes.fromhex(line.sha256), line.length, None, stored),
-            )
+        """See Records: the place of a body is that of its line."""
+        for place, line in enumerate(self.lines.get(run, ())):
+            kept = place if f"blobs/{line.sha256}" in self.members else None
+            yield line.seq, OpeningRow(line.pointer, line.salt_bytes, bytes.fromhex(line.sha256), line.length, kept)
+
+    def bodies(self, run: str, origin: str) -> "Blobs":
+        """See Records: blobs are there as they are, in no stored form."""
+        return Blobs(self.members, self.lines.get(run, ()))
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """See Records: bodies without an opening belong to no run."""

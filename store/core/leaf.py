@@ -63,6 +63,32 @@ class RunImported(Facts, frozen=True, tag="run.import"):
     root: Hex32
 
 
+class PayloadErased(Facts, frozen=True, tag="payload.erased"):
+    """The bodies of one event, or of all events of a run, were erased: by whom, why, and by which policy."""
+
+    run: Run
+    by: str
+    reason: str
+    seq: Count | None = None
+    policy: str | None = None
+
+
+class HoldSet(Facts, frozen=True, tag="hold.set"):
+    """From here on no body of a run may be erased: who says so, and why."""
+
+    run: Run
+    by: str
+    reason: str
+
+
+class HoldReleased(Facts, frozen=True, tag="hold.release"):
+    """They may be again."""
+
+    run: Run
+    by: str
+    reason: str
+
+
 class RecorderStart(Facts, frozen=True, tag="recorder.start"):
     """A program began to write into the store."""
 
@@ -100,6 +126,9 @@ type Leaf = (
     | RunHead
     | RunClosed
     | RunImported
+    | PayloadErased
+    | HoldSet
+    | HoldReleased
     | RecorderStart
     | RecorderStop
     | KeyRotated

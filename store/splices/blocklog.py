@@ -81,13 +81,19 @@ class _Frame:
         # Of the length that a frame may have at most, by the check of the spans; filled as it is unpacked.
         self._raw = memoryview(bytearray(self.end - self._start))
         self._unpacked = 0
+        self._damage: Malformed | None = None
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG_MAX).decompressobj()
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes of the log that lie in this frame."""
         begin = offset - self._start
         while begin + length > self._unpacked:
-            self._unpack(begin + length)
+            if self._damage is not None:
+                raise self._damage
+            try:
+                self._unpack(begin + length)
+            except Malformed as error:
+                self._damage = error  # of this block and of those behind it; what stands before it is whole
         return self._raw[begin : begin + length].tobytes()
 
     def _unpack(self, wanted: int) -> None:
@@ -104,18 +110,19 @@ class _Frame:
             self._take(span, self._guard.open(span, block))
 
     def _take(self, span: Span, content: bytes) -> None:
-        end = span.end - self._start
+        unpacked, end = self._unpacked, span.end - self._start
         try:
             for at in range(0, len(content), _STEP_BYTES):
                 piece = self._decompressor.decompress(content[at : at + _STEP_BYTES])
-                if len(piece) > end - self._unpacked or self._decompressor.unused_data:
+                if len(piece) > end - unpacked or self._decompressor.unused_data:
                     raise Malformed("a stored block holds more than it says")
-                self._raw[self._unpacked : self._unpacked + len(piece)] = piece
-                self._unpacked += len(piece)
+                self._raw[unpacked : unpacked + len(piece)] = piece
+                unpacked += len(piece)
         except zstandard.ZstdError as error:
             raise Malformed(f"a stored block is no part of a zstd frame: {error}") from None
-        if self._unpacked != end:
+        if unpacked != end:
             raise Malformed("a stored block holds less than it says")
+        self._unpacked = unpacked
 
 
 def _check(spans: Sequence[Span]) -> None:

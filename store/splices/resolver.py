@@ -32,8 +32,20 @@ class _Layout:
 
     recipe: Recipe
     length: int
+    end: int
     ends: list[int]
     sources: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What the recipe at a place tells: the length of the body as it is stored, whether its content coding is undone
+    there, and where in the log the next piece begins.
+    """
+
+    length: int
+    coded: bool
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,11 @@ class Resolver:
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._kept_bytes = 0
         self._kept_bytes_max = kept_bytes_max
+
+    def piece(self, place: int) -> Piece:
+        """What stands at `place`, before any of it is put together. Raises Malformed."""
+        layout = self._layout(place)
+        return Piece(layout.length, bool(layout.recipe.coding), layout.end)
 
     def body(self, place: int, length: int) -> bytes:
         """The body at `place`, `length` bytes long as its opening tells. Raises Malformed."""
@@ -153,20 +170,38 @@ class Resolver:
             sources.append((_LITERAL, literals))
         if literals + written.tail > self._end:
             raise Malformed("a piece of the log reaches behind its end")
-        return _Layout(written, at + written.tail, ends, sources)
+        return _Layout(written, at + written.tail, literals + written.tail, ends, sources)
 
     def _recipe(self, place: int) -> tuple[Recipe, int]:
         length = _FIRST_BYTES
         while True:
             there = min(length, self._end - place)
             try:
-                written, at = recipe.decode(self._read(place, there))
+                written, at = recipe.decode(self._readable(place, there))
             except varint.Short:
                 if there < length:
                     raise
                 length *= 8
             else:
                 return written, place + at
+
+    def _readable(self, place: int, length: int) -> bytes:
+        """The bytes from `place` on, up to `length`, as far as they can be read: what stands behind a recipe may be
+        damaged, and is no fault of it.
+        """
+        try:
+            return self._read(place, length)
+        except Malformed:
+            sound, damaged, found = 0, length, b""
+            while sound + 1 < damaged:
+                middle = (sound + damaged) // 2
+                try:
+                    found, sound = self._read(place, middle), middle
+                except Malformed:
+                    damaged = middle
+            if not sound:
+                raise
+            return found
 
 
 def _below(layout: _Layout, start: int, stop: int) -> list[Range]:

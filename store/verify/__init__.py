@@ -25,7 +25,15 @@ _RUN_ID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 # Flags that are printed with their counts. A catalogue that does not fit the events proves nothing, and can be made
 # again; but people find runs by it.
-_COUNTED = ("OPEN_RUN", "UNSEALED_TAIL", "GAPS", "STALE_CATALOGUE", "PARTIAL_LOG", "PAYLOADS_WITHHELD")
+_COUNTED = (
+    "OPEN_RUN",
+    "UNSEALED_TAIL",
+    "PAYLOADS_ERASED",
+    "GAPS",
+    "STALE_CATALOGUE",
+    "PARTIAL_LOG",
+    "PAYLOADS_WITHHELD",
+)
 
 type Progress = Callable[[int, int], None]
 

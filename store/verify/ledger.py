@@ -41,6 +41,22 @@ class Commitment:
 
 
 @dataclass(slots=True)
+class Erasures:
+    """Which bodies of one run the log says are erased: those of the events `seqs`, or all."""
+
+    seqs: set[int] = field(default_factory=set)
+    whole: bool = False
+
+    def add(self, seq: int | None) -> None:
+        """Takes in a leaf: of one event, or of all for None."""
+        self.whole = self.whole or seq is None
+        self.seqs |= {seq} if seq is not None else set()
+
+    def __contains__(self, seq: int) -> bool:
+        return self.whole or seq in self.seqs
+
+
+@dataclass(slots=True)
 class Ledger:
     """What the log says once it is checked.
 
@@ -54,6 +70,7 @@ class Ledger:
     length: int = 0
     checkpoint: tuple[int, str] | None = None
     runs: dict[str, Commitment] = field(default_factory=dict)
+    erased: dict[str, Erasures] = field(default_factory=dict)
     newer: bool = False
     tree: merkle.Tree = field(default_factory=merkle.Tree)
     nodes: dict[Node, bytes] = field(default_factory=dict)
@@ -158,6 +175,8 @@ def _gather(log: Ledger, position: int, facts: object) -> None:
             run = log.runs.setdefault(facts.run, Commitment())
             run.heads.append((facts.n, facts.head))
             run.covered.append((position, facts.n))
+        case leaf.PayloadErased():
+            log.erased.setdefault(facts.run, Erasures()).add(facts.seq)
         case leaf.RunClosed():
             run = log.runs.setdefault(facts.run, Commitment())
             if run.closed is None:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from store.core.inclusion import Proof
+from store.payloads import Bodies
+from store.splices.guard import Check
+from store.splices.stream import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +23,13 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class OpeningRow:
-    """One row of `openings`, with the stored form of its body; `codec` and `stored` are None when that is not there."""
+    """One row of `openings`, and where its body stands among those of the run; None when nothing is stored."""
 
     pointer: str
     salt: bytes
     sha256: bytes
     length: int
-    codec: str | None
-    stored: bytes | None
+    place: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,12 @@ class Extent:
     """How much of a store the records are: all of it, or what a bundle claims to hold.
 
     `runs` are the runs that are to be there (None: every run that the log knows); without `bodies` commitments stay
-    unopened; without `whole_log` the leaves come with inclusion proofs instead of their neighbours; `plain` bodies are
-    there as they are, in no stored form.
+    unopened; without `whole_log` the leaves come with inclusion proofs instead of their neighbours.
     """
 
     runs: tuple[str, ...] | None = None
     bodies: bool = True
     whole_log: bool = True
-    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,17 @@ class CatalogueRow:
     closed: str
     events: int
     steps: int
+
+
+class StoredBodies(Protocol):
+    """The bodies of one run, read in the order of their places."""
+
+    def body(self, place: int, length: int) -> bytes:
+        """The body at `place`, `length` bytes long by its opening. Raises Malformed (payloads.Oversize)."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bodies that were read are all that is stored."""
 
 
 class Records(Protocol):
@@ -85,7 +96,10 @@ class Records(Protocol):
         """In order of seq."""
 
     def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
-        """(seq, opening), in order of seq."""
+        """(seq, opening), in order of place."""
+
+    def bodies(self, run: str, origin: str) -> StoredBodies:
+        """The bodies of a run of the store `origin`."""
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """(seq, pointer) of stored bodies that have no opening."""
@@ -145,7 +159,7 @@ class SqliteRecords:
 
     def runs(self) -> list[str]:
         """See Records."""
-        tables = ("events", "openings", "payloads")
+        tables = ("events", "openings", "payloads", "blocks")
         union = " UNION ".join(f"SELECT {_text('run')} AS run FROM {table}" for table in tables)
         return [run for (run,) in self._connection.execute(f"{union} ORDER BY 1")]
 
@@ -162,12 +176,27 @@ class SqliteRecords:
         """See Records."""
         query = (
             f"SELECT {_number('o.seq')}, {_text('o.pointer')}, {_blob('o.salt')}, {_blob('o.sha256')},"
-            f" {_number('o.length')}, CAST(p.codec AS TEXT), CAST(p.stored AS BLOB) FROM openings o"
+            f" {_number('o.length')}, CAST(p.place AS INTEGER) FROM openings o"
             " LEFT JOIN payloads p ON p.run = o.run AND p.seq = o.seq AND p.pointer = o.pointer"
-            " WHERE o.run = CAST(? AS TEXT) ORDER BY o.seq, o.pointer"
+            " WHERE o.run = CAST(? AS TEXT) ORDER BY 6, o.seq, o.pointer"
         )
         for seq, *row in self._connection.execute(query, (_exact(run),)):
             yield seq, OpeningRow(*row)
+
+    def bodies(self, run: str, origin: str) -> Bodies:
+        """See Records."""
+
+        def fetch(first: int, last: int) -> list[bytes]:
+            query = (
+                f"SELECT {_blob('stored')} FROM blocks WHERE run = CAST(? AS TEXT) AND number BETWEEN ? AND ?"
+                " ORDER BY number"
+            )
+            return [stored for (stored,) in self._connection.execute(query, (_exact(run), first, last))]
+
+        columns = ", ".join(_number(column) for column in ("number", "start", "length", "frame"))
+        query = f"SELECT {columns} FROM blocks WHERE run = CAST(? AS TEXT) ORDER BY 1"
+        spans = [Span(*row) for row in self._connection.execute(query, (_exact(run),))]
+        return Bodies(spans, fetch, Check(origin, run))
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """See Records."""

@@ -41,8 +41,8 @@ CODES: Mapping[str, str] = {
     "V602": "opening does not match the commitment",
     "V603": "payload missing",
     "V604": "payload differs from its digest",
-    "V605": "trailing or extra frames",
-    "V606": "present without a commitment",
+    "V605": "stored bytes that belong to no body",
+    "V606": "present without a commitment, or erased on record",
     "V607": "over the limit",
 }
 

@@ -104,8 +104,11 @@ def attacker(tmp_path: Path) -> Attacker:
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE payloads SET stored = x'00'",
-        "UPDATE payloads SET codec = 'other'",
+        "UPDATE blocks SET stored = x'00'",
+        "UPDATE blocks SET start = start + 1",
+        "UPDATE payloads SET place = place + 1",
+        "UPDATE payloads SET place = -1",
+        "DELETE FROM blocks",
         "DELETE FROM payloads",
         "DELETE FROM openings",
         "UPDATE openings SET length = length + 1",

@@ -18,7 +18,8 @@ APPEND_ONLY = {
 }
 ERASABLE = {
     "openings": "run, seq, pointer, salt, sha256, length",
-    "payloads": "run, seq, pointer, codec, stored",
+    "payloads": "run, seq, pointer, place",
+    "blocks": "run, number, start, length, frame, stored",
 }
 GUARDED = APPEND_ONLY | ERASABLE
 

@@ -16,9 +16,9 @@ from store.core.model import HttpError, HttpResponse, Note, Parent, RunClose, Tu
 from store.core.redact import stored
 from store.core.text import Body
 from store.exchange import exchanges
+from store.identifier import new_run_id
 from store.reader import Reader
 from store.verify import verify
-from store.writer import new_run_id
 from tests.support.sample import Sample
 from tests.support.tape import Call, Tape, opening, seeded, tape
 

@@ -3,16 +3,21 @@
 import base64
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import zstandard
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from store import payloads
 from store.core import checkpoint, digest, merkle
 from store.core.checkpoint import Checkpoint, VerifierKey
 from store.database import FILE_NAME
+from store.payloads import bodies
+from store.splices import stream
+from store.splices.guard import Check
+from store.splices.splicer import Splicer
+from store.splices.stream import Block, Span
 
 type Record = dict[str, object]
 
@@ -157,11 +162,46 @@ class Attacker:
         assert isinstance(private, Ed25519PrivateKey)
         return private
 
-    def body(self, run: str, seq: int, pointer: str, content: bytes, stored: bytes | None = None) -> None:
-        """Replaces the stored form of a body, its opening left as it is."""
+    def body(self, run: str, seq: int, pointer: str, content: bytes) -> None:
+        """Replaces a stored body, its opening left as it is, and packs all of the run anew as it should be."""
+        self.repack(run, {(seq, pointer): content})
+
+    def repack(self, run: str, other: Mapping[tuple[int, str], bytes], more: bytes = b"") -> None:
+        """Packs the bodies of a run that are left anew, some of them with other content, and `more` behind the last."""
+        openings = "openings o JOIN payloads p ON p.run = o.run AND p.seq = o.seq AND p.pointer = o.pointer"
+        query = f"SELECT p.seq, p.pointer, p.place, o.length FROM {openings} WHERE p.run = ? ORDER BY p.place"
+        rows = self.db.execute(query, (run,)).fetchall()
+        stored, splicer = bodies(self.db, run, Check(self.origin, run)), Splicer()
+        for seq, pointer, place, length in rows:
+            content = other.get((seq, pointer))
+            moved = splicer.add(stored.body(place, length) if content is None else content)
+            statement = "UPDATE payloads SET place = ? WHERE run = ? AND seq = ? AND pointer = ?"
+            self.db.execute(statement, (moved, run, seq, pointer))
+        self.put_log(run, splicer.take() + more)
+
+    def log_of(self, run: str) -> bytes:
+        """The log of a run's bodies."""
+        query = "SELECT number, start, length, frame, stored FROM blocks WHERE run = ? ORDER BY number"
+        parts, unpacker = [], zstandard.ZstdDecompressor().decompressobj()
+        for *numbers, stored in self.db.execute(query, (run,)).fetchall():
+            span = Span(*numbers)
+            if span.number == span.frame:
+                unpacker = zstandard.ZstdDecompressor().decompressobj()
+            parts.append(unpacker.decompress(Check(self.origin, run).open(span, stored)))
+        return b"".join(parts)
+
+    def put_log(self, run: str, log: bytes) -> None:
+        """Puts one block in the place of those of a run."""
+        (block,) = stream.tight().blocks(log)
+        self.put_block(run, block.content, len(log))
+
+    def put_block(self, run: str, content: bytes, length: int) -> None:
+        """Puts one block with this content, and the check that fits it, in the place of those of a run."""
+        span = Span(0, 0, length, 0)
+        self.db.execute("DELETE FROM blocks WHERE run = ?", (run,))
         self.db.execute(
-            "UPDATE payloads SET stored = ? WHERE run = ? AND seq = ? AND pointer = ?",
-            (payloads.pack(content) if stored is None else stored, run, seq, pointer),
+            "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, 0, 0, ?, 0, ?)",
+            (run, length, Check(self.origin, run).close(Block(span, content))),
         )
 
     def open_as(self, run: str, seq: int, pointer: str, content: bytes) -> None:

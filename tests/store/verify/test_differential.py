@@ -14,6 +14,7 @@ import pytest
 from store import custody
 from store.core.checkpoint import VerifierKey
 from store.core.errors import StoreUnusable
+from store.erasure import Erasure
 from store.verify import verify as first
 from tests.store.verify.attacker import Attacker
 from tests.store.verify.attacks import keys
@@ -21,7 +22,7 @@ from tests.store.verify.attacks.keys import rotate
 from tests.support.sample import Sample
 from tests.support.tape import Call, Tape, seeded, tape
 from tests.support.verifier import verify as second
-from tests.support.verifier.attacks import ATTACKS, empty_bytes, spoil
+from tests.support.verifier.attacks import ATTACKS, empty_bytes
 from tests.support.verifier.canonical import NotCanonicalError, commitments, read
 from tests.support.verifier.damage import Damage, damaged
 from tests.support.verifier.hashes import Tree, commitment, event_hash, genesis_prev, leaf_hash
@@ -53,12 +54,20 @@ def difference(ours: Verdict, theirs: Verdict) -> str:
 
 
 def fill(made: Tape, sample: Sample) -> list[str]:
-    """Four runs: two closed, one open, one of a single event."""
+    """Six runs: two closed, one open, one of a single event, one whose bodies repeat one another, one partly erased."""
     source = sample.source("store")
     runs = [made.run(seeded(source, 4), "one"), made.run(seeded(source, 2), close=False)]
     made.note(runs[1], b"a note")
     runs += [made.run(seeded(source, 1), "two"), made.open("empty", argv=[b"a", b"b"])]
-    return runs
+    said = [f"{number}: {source.randbytes(200).hex()}" for number in range(8)]
+    calls = [Call(body=json.dumps([{"n": number, "said": said[: number + 1]}]).encode()) for number in range(8)]
+    talk = made.run(calls[:4], close=False)
+    made.note(talk, said[0].encode() * 3).result(30)
+    for call in calls[4:]:
+        made.request(talk, call).result(30)
+    erased = made.run(calls)
+    made.writer.erase(Erasure(erased, (1, 4), "operator", "a reason")).result(30)
+    return [*runs, talk, erased]
 
 
 @pytest.mark.timeout(1200)
@@ -87,7 +96,6 @@ def test_both_find_the_same_damage(sample: Sample, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "attack",
     [
-        pytest.param(spoil, id="rule 9, V605 before a frame that does not decode"),
         pytest.param(empty_bytes, id="kind text, b64 of no bytes"),
     ],
 )

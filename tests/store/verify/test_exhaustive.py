@@ -14,7 +14,10 @@ from store.core.errors import EdgetapeError
 from store.core.inclusion import Proof
 from store.database import FILE_NAME
 from store.exchange import steps
+from store.payloads import Bodies
 from store.reader import Reader
+from store.splices.guard import Check
+from store.splices.stream import Span
 from store.verify import verify, verify_records
 from store.verify.records import CatalogueRow, EventRow, Extent, OpeningRow, SqliteRecords
 from tests.store.verify.attacker import Attacker
@@ -31,6 +34,7 @@ class Copy:
     checkpoint_rows: list[tuple[int, bytes]]
     event_rows: list[EventRow]
     opening_rows: list[tuple[str, int, OpeningRow]]
+    block_rows: list[tuple[str, Span, bytes]]
 
     @classmethod
     def of(cls, folder: Path) -> "Copy":
@@ -43,6 +47,12 @@ class Copy:
             records.checkpoints(),
             [row for run in runs for row in records.events(run)],
             [(run, seq, row) for run in runs for seq, row in records.openings(run)],
+            [
+                (run, Span(number, start, length, frame), stored)
+                for run, number, start, length, frame, stored in connection.execute(
+                    "SELECT run, number, start, length, frame, stored FROM blocks ORDER BY run, number"
+                )
+            ],
         )
         connection.close()
         return made
@@ -70,7 +80,16 @@ class Copy:
         return (row for row in self.event_rows if row.run == run)
 
     def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
-        return ((seq, row) for owner, seq, row in self.opening_rows if owner == run)
+        found = [(seq, row) for owner, seq, row in self.opening_rows if owner == run]
+        return iter(sorted(found, key=lambda each: -1 if each[1].place is None else each[1].place))
+
+    def bodies(self, run: str, origin: str) -> Bodies:
+        rows = [(span, stored) for owner, span, stored in self.block_rows if owner == run]
+
+        def fetch(first: int, last: int) -> list[bytes]:
+            return [stored for span, stored in rows if first <= span.number <= last]
+
+        return Bodies([span for span, _ in rows], fetch, Check(origin, run))
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         return []
@@ -108,9 +127,7 @@ def changed_rows(records: Copy, source: Random) -> Iterator[Copy]:
             yield replace(records, event_rows=put(records.event_rows, at, replace(event, raw=raw)))
         for hashed in changes(event.hash, source):
             yield replace(records, event_rows=put(records.event_rows, at, replace(event, hash=hashed)))
-    for at, (run, seq, opening) in enumerate(records.opening_rows):
-        for row in changed_openings(opening, source):
-            yield replace(records, opening_rows=put(records.opening_rows, at, (run, seq, row)))
+    yield from changed_bodies(records, source)
     for at, (position, leaf) in enumerate(records.leaf_rows):
         for raw in changes(leaf, source):
             yield replace(records, leaf_rows=put(records.leaf_rows, at, (position, raw)))
@@ -122,15 +139,32 @@ def changed_rows(records: Copy, source: Random) -> Iterator[Copy]:
             yield replace(records, node_rows=put(records.node_rows, at, (level, position, raw)))
 
 
+def changed_bodies(records: Copy, source: Random) -> Iterator[Copy]:
+    for at, (run, seq, opening) in enumerate(records.opening_rows):
+        for row in changed_openings(opening, source):
+            yield replace(records, opening_rows=put(records.opening_rows, at, (run, seq, row)))
+    for at, (run, span, stored) in enumerate(records.block_rows):
+        for raw in changes(stored, source):
+            yield replace(records, block_rows=put(records.block_rows, at, (run, span, raw)))
+        for other_span in changed_spans(span):
+            yield replace(records, block_rows=put(records.block_rows, at, (run, other_span, stored)))
+
+
 def changed_openings(row: OpeningRow, source: Random) -> Iterator[OpeningRow]:
-    assert row.stored is not None
-    assert row.codec is not None
+    assert row.place is not None
     yield from (replace(row, salt=raw) for raw in changes(row.salt, source))
     yield from (replace(row, sha256=raw) for raw in changes(row.sha256, source))
-    yield from (replace(row, stored=raw) for raw in changes(row.stored, source))
-    yield from (replace(row, codec=raw.decode("latin-1")) for raw in changes(row.codec.encode(), source))
+    yield from (replace(row, place=row.place ^ 1 << bit) for bit in range(62))
     yield from (replace(row, pointer=raw.decode("latin-1")) for raw in changes(row.pointer.encode(), source))
     yield from (replace(row, length=row.length ^ 1 << bit) for bit in range(62))
+
+
+def changed_spans(span: Span) -> Iterator[Span]:
+    for bit in range(62):
+        yield replace(span, number=span.number ^ 1 << bit)
+        yield replace(span, start=span.start ^ 1 << bit)
+        yield replace(span, length=span.length ^ 1 << bit)
+        yield replace(span, frame=span.frame ^ 1 << bit)
 
 
 def put[R](rows: list[R], at: int, row: R) -> list[R]:
@@ -155,8 +189,10 @@ def test_no_row_can_be_taken_out(records: Copy) -> None:
     for at in range(len(records.opening_rows)):
         assert verify_records(replace(records, opening_rows=without(records.opening_rows, at))).exit_code == 20
     for at, (run, seq, row) in enumerate(records.opening_rows):
-        erased = put(records.opening_rows, at, (run, seq, replace(row, codec=None, stored=None)))
+        erased = put(records.opening_rows, at, (run, seq, replace(row, place=None)))
         assert verify_records(replace(records, opening_rows=erased)).exit_code == 20
+    for at in range(len(records.block_rows)):
+        assert verify_records(replace(records, block_rows=without(records.block_rows, at))).exit_code == 20
     for at in range(len(records.leaf_rows)):
         assert verify_records(replace(records, leaf_rows=without(records.leaf_rows, at))).exit_code == 20
     for at in range(len(records.node_rows)):
@@ -183,7 +219,7 @@ def test_taking_out_newer_checkpoints_shows_as_an_unsealed_tail(records: Copy) -
         assert ("UNSEALED_TAIL" in dict(verdict.flags)) == (size < 4)
 
 
-TABLES = ("events", "openings", "payloads", "leaves", "nodes", "checkpoints")
+TABLES = ("events", "openings", "payloads", "blocks", "leaves", "nodes", "checkpoints")
 
 
 @pytest.mark.timeout(3000)

@@ -92,13 +92,17 @@ CASES = {
     "T03 a byte of a payload flipped": Case("V604", bodies.flip_payload, "closed", 3),
     "T03 a payload of the same length": Case("V604", bodies.other_payload, "closed", 3),
     "T03 a payload cut off": Case("V604", bodies.cut_payload, "closed", 3),
-    "an unknown codec": Case("V604", bodies.unknown_codec, "closed", 3),
-    "T37 bytes behind the frame": Case("V605", bodies.trailing_bytes, "closed", 3),
-    "T37 a second frame": Case("V605", bodies.second_frame, "closed", 3),
+    "the blocks of a run deleted": Case("V604", bodies.delete_blocks, "closed", 1),
+    "a body at another place": Case("V604", bodies.move_place, "closed", 3),
+    "a body in a coding of its own": Case("V604", bodies.coded_piece, "closed", 3),
+    "T37 bytes behind a frame": Case("V604", bodies.bytes_behind_frame, "closed", 1),
+    "T37 a second frame": Case("V604", bodies.second_frame, "closed", 1),
+    "T36 a frame that unpacks to a gigabyte": Case("V604", bodies.bomb, "closed", 1),
+    "T37 bytes behind the last body": Case("V605", bodies.trailing_bytes, "closed"),
     "an opening that nothing commits to": Case("V606", bodies.extra_opening, "closed", 3),
     "T27 a payload whose opening is gone": Case("V601", bodies.erase_opening, "closed", 3),
     "a payload that nothing names": Case("V606", bodies.extra_payload, "closed", 3),
-    "T36 a frame that unpacks to a gigabyte": Case("V607", bodies.bomb, "closed", 3),
+    "T36 a body made of a thousand copies": Case("V607", bodies.long_recipe, "closed", 3),
     "T38 a payload longer than its opening says": Case("V607", bodies.longer_payload, "closed", 3),
 }
 
@@ -121,6 +125,21 @@ def test_the_attack_is_found(case: Case, scope: str, attacker: Attacker) -> None
         assert first.run == run
     assert verdict.exit_code == case.exit_code
     assert verdict.word in verdict.line
+
+
+@pytest.mark.parametrize("change", [bodies.recompressed, bodies.respliced])
+def test_t24_bodies_that_are_stored_otherwise_pass(change: Callable[[Attacker], object], attacker: Attacker) -> None:
+    change(attacker)
+    attacker.close()
+    assert verify(attacker.folder).exit_code == 0
+
+
+def test_blocks_of_a_run_that_is_none_are_found(attacker: Attacker) -> None:
+    bodies.extra_block(attacker)
+    attacker.close()
+    verdict = verify(attacker.folder)
+    assert [each.code for each in verdict.findings] == ["V605"]
+    assert verdict.exit_code == 20
 
 
 def test_every_code_has_its_attack() -> None:

@@ -3,12 +3,10 @@
 import json
 import random
 from collections.abc import Callable
-from hashlib import sha256
-
-import zstandard
 
 from tests.support.verifier.damage import KEYS, Cell, Damage, canon, loose
 from tests.support.verifier.hashes import event_hash
+from tests.support.verifier.stored import block, piece, respan
 
 HASH = "0" * 64
 RUN = "01a22a2e-b6be-7656-8816-ef10f9415b00"
@@ -214,34 +212,6 @@ def note(store: Damage) -> None:
     )
 
 
-def payload(store: Damage) -> None:
-    """Put another payload in the place of one, as a rule with the 16 bytes that belong to it."""
-    rowid, stored = store.some("payloads", "rowid, stored")
-    frame = stored[16:] if isinstance(stored, bytes) else b""
-    content = zstandard.ZstdDecompressor().decompressobj().decompress(frame)
-    undeclared = zstandard.ZstdCompressor(write_content_size=False).compress(content)
-    checked = zstandard.ZstdCompressor(write_checksum=True).compress(content)
-    longer, shorter = zstandard.compress(content * 9 + b"x"), zstandard.compress(content[1:])
-    new = store.source.choice([
-        b"", b"junk", frame + b"junk", frame + frame, frame[:-1], frame[:-4], frame[:9], frame[: len(frame) // 2],
-        b"\x50\x2a\x4d\x18\x01\0\0\0x" + frame, undeclared, checked, checked[:-1], checked[:-1] + b"~",
-        zstandard.compress(content, 19), zstandard.compress(content[:-1] + b"~"), zstandard.compress(content + b"x"),
-        longer, shorter, longer + b"junk", shorter + b"junk", longer[:9],
-    ])  # fmt: skip
-    check = sha256(new).digest()[:16] if store.source.random() < 0.8 else bytes(16)
-    store.change("payloads", rowid, stored=check + new, codec=store.source.choice(["sha256/zstd"] * 9 + ["zstd"]))
-
-
-def spoil(store: Damage) -> None:
-    """Spoil a frame's own checksum and put bytes behind it."""
-    rowid, stored = store.some("payloads", "rowid, stored", "length(stored) > 25")
-    content = zstandard.decompress(stored[16:]) if isinstance(stored, bytes) else b""
-    frame = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(content))
-    frame[-1] ^= 1
-    frame += b"junk"
-    store.change("payloads", rowid, stored=sha256(frame).digest()[:16] + bytes(frame))
-
-
 def empty_bytes(store: Damage) -> None:
     """Write a text without bytes as base64url."""
     run, seq = store.some("events", "run, seq", "seq = 0")
@@ -256,7 +226,7 @@ def opening(store: Damage) -> None:
     store.change("openings", rowid, **store.source.choice(shapes))
 
 
-EDITS: list[Callable[[Damage], None]] = [edit, leaf, note, payload, opening]
+EDITS: list[Callable[[Damage], None]] = [edit, leaf, note, block, piece, respan, opening]
 ATTACKS: list[Callable[[Damage], None]] = [
     *EDITS, edit, flip, delete, move, copy, swap, edit, cut, cut_log, append, append_leaf, flip, leaf, double,
 ]  # fmt: skip

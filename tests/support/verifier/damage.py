@@ -21,6 +21,7 @@ KEYS = {
     "events": ("run", "seq"),
     "openings": ("run", "seq", "pointer"),
     "payloads": ("run", "seq", "pointer"),
+    "blocks": ("run", "number"),
     "leaves": ("position",),
     "nodes": ("level", "position"),
     "checkpoints": ("size",),
@@ -124,6 +125,10 @@ class Damage:
     def vkey(self) -> str:
         """Read the store's key from leaf 0."""
         return str(loose(self.leaves()[0])["vkey"])
+
+    def origin(self) -> str:
+        """Read the store's origin from leaf 0."""
+        return str(loose(self.leaves()[0])["origin"])
 
     def regrow(self) -> None:
         """Make the nodes again from the leaves."""

@@ -11,6 +11,8 @@ from tests.support.verifier.notes import Checkpoint, Key
 from tests.support.verifier.outcome import Outcome
 from tests.support.verifier.rows import Rows
 
+ABOUT_EVENTS = {"run.open", "run.head", "run.close"}
+
 
 @dataclass
 class Log:
@@ -29,7 +31,7 @@ class Log:
         once: set[object] = set()
         found: list[tuple[int, Record]] = []
         for position, leaf in self.records.items():
-            if leaf.get("run") != run or leaf["type"] in once:
+            if leaf.get("run") != run or leaf["type"] in once or leaf["type"] not in ABOUT_EVENTS:
                 continue
             found.append((position, leaf))
             if leaf["type"] != "run.head":
@@ -43,7 +45,15 @@ class Log:
 
     def runs(self) -> list[str]:
         """List the runs that leaves name."""
-        return sorted({run for leaf in self.records.values() if isinstance(run := leaf.get("run"), str)})
+        about = [leaf for leaf in self.records.values() if leaf["type"] in ABOUT_EVENTS]
+        return sorted({run for leaf in about if isinstance(run := leaf.get("run"), str)})
+
+    def is_erased(self, run: str, seq: int) -> bool:
+        """Say whether a leaf tells that the bodies of an event, or of all its run, were erased."""
+        return any(
+            leaf["type"] == "payload.erased" and leaf["run"] == run and leaf.get("seq", seq) == seq
+            for leaf in self.records.values()
+        )
 
     def has_root(self, size: int, root: bytes) -> bool:
         """Say whether the first leaves have this root; true where leaves are missing and it cannot be known."""

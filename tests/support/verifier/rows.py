@@ -8,7 +8,7 @@ from pathlib import Path
 
 type Cell = bytes | str | int | float | None
 
-TABLES = ("events", "openings", "payloads", "leaves", "nodes", "checkpoints")
+TABLES = ("events", "openings", "payloads", "blocks", "leaves", "nodes", "checkpoints")
 
 
 class CouldNotRunError(Exception):
@@ -40,8 +40,11 @@ class Opening:
 
 
 @dataclass(frozen=True)
-class Payload:
-    codec: str
+class Block:
+    number: int
+    start: int
+    length: int
+    frame: int
     stored: bytes
 
 
@@ -59,8 +62,9 @@ class Rows:
         yield from self._connection.execute(query, values)
 
     def runs(self) -> list[str]:
-        """List the runs that have events, openings or payloads."""
-        query = "SELECT run FROM events UNION SELECT run FROM openings UNION SELECT run FROM payloads ORDER BY run"
+        """List the runs that have events, openings, payloads or blocks."""
+        tables = ("events", "openings", "payloads", "blocks")
+        query = " UNION ".join(f"SELECT run FROM {table}" for table in tables) + " ORDER BY run"
         return [run for (run,) in self._select(query) if isinstance(run, str)]
 
     def events(self, run: str) -> Iterator[EventRow]:
@@ -80,18 +84,23 @@ class Rows:
                 found[seq, pointer] = Opening(as_bytes(salt), as_bytes(digest), size)
         return found
 
-    def payload_places(self, run: str) -> set[Place]:
-        """List where a run has payloads."""
-        query = "SELECT seq, pointer FROM payloads WHERE run = CAST(? AS TEXT)"
-        rows = self._select(query, _bound(run))
-        return {(seq, pointer) for seq, pointer in rows if isinstance(seq, int) and isinstance(pointer, str)}
+    def payloads(self, run: str) -> dict[Place, int]:
+        """Read where a run's bodies stand in its log."""
+        query = "SELECT seq, pointer, place FROM payloads WHERE run = CAST(? AS TEXT)"
+        return {
+            (seq, pointer): place
+            for seq, pointer, place in self._select(query, _bound(run))
+            if isinstance(seq, int) and isinstance(pointer, str) and isinstance(place, int)
+        }
 
-    def payload(self, run: str, place: Place) -> Payload | None:
-        """Read one payload."""
-        query = "SELECT codec, stored FROM payloads WHERE run = CAST(? AS TEXT) AND seq = ? AND pointer = ?"
-        for codec, stored in self._select(query, _bound(run), *place):
-            return Payload(codec if isinstance(codec, str) else "", as_bytes(stored))
-        return None
+    def blocks(self, run: str) -> list[Block]:
+        """Read a run's blocks in order."""
+        query = "SELECT number, start, length, frame, stored FROM blocks WHERE run = CAST(? AS TEXT) ORDER BY number"
+        return [
+            Block(number, start, length, frame, as_bytes(stored))
+            for number, start, length, frame, stored in self._select(query, _bound(run))
+            if isinstance(number, int) and isinstance(start, int) and isinstance(length, int) and isinstance(frame, int)
+        ]
 
     def leaves(self) -> list[tuple[int, bytes]]:
         """Read the leaves with their positions, in order."""

@@ -22,7 +22,7 @@ def verify(folder: Path, run: str | None = None, pin: str | None = None) -> Outc
             for one in [run] if run is not None else sorted({*rows.runs(), *log.runs()}):
                 found = check_run(one, rows, log, outcome)
                 if found.rows or not log.of_run(one):
-                    check_bodies(found, rows, outcome)
+                    check_bodies(found, rows, log, outcome)
             # of one run that the log knows, V210 says it already
             if not outcome.counts.get("events") and (run is None or not log.of_run(run)):
                 outcome.report("V001", run)

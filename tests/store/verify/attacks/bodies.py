@@ -1,10 +1,11 @@
 """Attacks on openings and payloads; each on the body of the event in the middle."""
 
-import hashlib
-
 import zstandard
 
-from store import payloads
+from store.splices import recipe
+from store.splices.guard import Check
+from store.splices.recipe import Recipe
+from store.splices.stream import Block, Span
 from tests.store.verify.attacker import MIDDLE, Attacker
 
 
@@ -14,15 +15,14 @@ def _body(attacker: Attacker, statement: str, *values: object) -> None:
     assert done.rowcount == 1
 
 
-def _stored(attacker: Attacker) -> bytes:
-    query = "SELECT stored FROM payloads WHERE run = ? AND seq = ? AND pointer = '/body'"
-    ((stored,),) = attacker.db.execute(query, (attacker.run("closed"), MIDDLE)).fetchall()
-    return bytes(stored)
+def _place(attacker: Attacker) -> int:
+    query = "SELECT place FROM payloads WHERE run = ? AND seq = ? AND pointer = '/body'"
+    ((place,),) = attacker.db.execute(query, (attacker.run("closed"), MIDDLE)).fetchall()
+    return int(place)
 
 
-def _frame(attacker: Attacker, frame: bytes) -> None:
-    """Stores a frame with the check that fits it."""
-    _body(attacker, "UPDATE payloads SET stored = ?", hashlib.sha256(frame).digest()[:16] + frame)
+def _put(attacker: Attacker, content: bytes) -> None:
+    attacker.put_block(attacker.run("closed"), content, len(attacker.log_of(attacker.run("closed"))))
 
 
 def erase(attacker: Attacker) -> None:
@@ -60,9 +60,16 @@ def delete_payload(attacker: Attacker) -> None:
 
 
 def flip_payload(attacker: Attacker) -> None:
-    stored = bytearray(_stored(attacker))
-    stored[-2] ^= 1
-    _body(attacker, "UPDATE payloads SET stored = ?", bytes(stored))
+    """A bit of the block that the body stands in, with all that came later."""
+    run, place = attacker.run("closed"), _place(attacker)
+    log = attacker.log_of(run)
+    attacker.put_log(run, log[:place])
+    content = zstandard.ZstdCompressor().compress(log[place:])
+    stored = Check(attacker.origin, run).close(Block(Span(1, place, len(log) - place, 1), content))
+    attacker.db.execute(
+        "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, 1, ?, ?, 1, ?)",
+        (run, place, len(log) - place, stored[:-2] + b"~~"),
+    )
 
 
 def other_payload(attacker: Attacker) -> None:
@@ -70,27 +77,71 @@ def other_payload(attacker: Attacker) -> None:
 
 
 def cut_payload(attacker: Attacker) -> None:
-    _frame(attacker, _stored(attacker)[16:-3])
+    run = attacker.run("closed")
+    attacker.put_log(run, attacker.log_of(run)[: _place(attacker) + 3])
 
 
-def unknown_codec(attacker: Attacker) -> None:
-    _body(attacker, "UPDATE payloads SET codec = 'plain'")
+def delete_blocks(attacker: Attacker) -> None:
+    attacker.db.execute("DELETE FROM blocks WHERE run = ?", (attacker.run("closed"),))
+
+
+def move_place(attacker: Attacker) -> None:
+    _body(attacker, "UPDATE payloads SET place = place + 1")
+
+
+def coded_piece(attacker: Attacker) -> None:
+    """A body stored as a content coding that this version does not undo."""
+    run, log, place = attacker.run("closed"), bytearray(attacker.log_of(attacker.run("closed"))), _place(attacker)
+    written, literals = recipe.decode(bytes(log), place)
+    log[place:literals] = recipe.encode(Recipe(written.distance, written.copies, written.tail, b"?"))
+    attacker.put_log(run, bytes(log))
 
 
 def trailing_bytes(attacker: Attacker) -> None:
-    _frame(attacker, _stored(attacker)[16:] + b"more")
+    attacker.repack(attacker.run("closed"), {}, b"more")
+
+
+def extra_block(attacker: Attacker) -> None:
+    attacker.put_log("0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", b"more")
+
+
+def bytes_behind_frame(attacker: Attacker) -> None:
+    log = attacker.log_of(attacker.run("closed"))
+    _put(attacker, zstandard.ZstdCompressor().compress(log) + b"more")
 
 
 def second_frame(attacker: Attacker) -> None:
-    _frame(attacker, _stored(attacker)[16:] + payloads.pack(b"more")[16:])
+    log = attacker.log_of(attacker.run("closed"))
+    _put(attacker, zstandard.ZstdCompressor().compress(log) + zstandard.ZstdCompressor().compress(b"more"))
 
 
 def bomb(attacker: Attacker) -> None:
-    _frame(attacker, zstandard.ZstdCompressor(level=1, write_content_size=True).compress(bytes(1 << 28)))
+    _put(attacker, zstandard.ZstdCompressor(level=1).compress(bytes(1 << 28)))
+
+
+def long_recipe(attacker: Attacker) -> None:
+    """A piece that is made of many copies of one small body."""
+    run = attacker.run("closed")
+    log, place = bytearray(attacker.log_of(run)), _place(attacker)
+    base = recipe.encode(Recipe(0, (), 7)) + b"1234567"
+    copies = tuple(recipe.Copy(0, 0, 7) for _ in range(1000))
+    log[place:] = base + recipe.encode(Recipe(len(base), copies, 0))
+    attacker.put_log(run, bytes(log))
+    _body(attacker, "UPDATE payloads SET place = place + ?", len(base))
 
 
 def longer_payload(attacker: Attacker) -> None:
     attacker.body(attacker.run("closed"), MIDDLE, "/body", b'{"q":2}' + b" " * 100)
+
+
+def recompressed(attacker: Attacker) -> None:
+    """What no hash covers: the same log, packed otherwise."""
+    attacker.put_log(attacker.run("closed"), attacker.log_of(attacker.run("closed")))
+
+
+def respliced(attacker: Attacker) -> None:
+    """The same bodies, copied from one another otherwise."""
+    attacker.repack(attacker.run("closed"), {})
 
 
 def extra_opening(attacker: Attacker) -> None:
@@ -103,7 +154,7 @@ def extra_opening(attacker: Attacker) -> None:
 
 def extra_payload(attacker: Attacker) -> None:
     attacker.db.execute(
-        "INSERT INTO payloads SELECT run, seq, '/extra', codec, stored FROM payloads"
+        "INSERT INTO payloads SELECT run, seq, '/extra', place FROM payloads"
         " WHERE run = ? AND seq = ? AND pointer = '/body'",
         (attacker.run("closed"), MIDDLE),
     )

@@ -11,7 +11,7 @@ def nothing_at_all(attacker: Attacker) -> None:
 
 
 def empty(attacker: Attacker) -> None:
-    for table in ("events", "openings", "payloads", "runs", "checkpoints"):
+    for table in ("events", "openings", "payloads", "blocks", "runs", "checkpoints"):
         attacker.db.execute(f"DELETE FROM {table}")
     attacker.cut_log(1)
 
@@ -63,12 +63,13 @@ def unlogged_run(attacker: Attacker) -> str:
     run, copy = attacker.run("closed"), "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
     for table, columns in (
         ("openings", "seq, pointer, salt, sha256, length"),
-        ("payloads", "seq, pointer, codec, stored"),
+        ("payloads", "seq, pointer, place"),
         ("events", "seq, hash, event"),
     ):
         attacker.db.execute(
             f"INSERT INTO {table} (run, {columns}) SELECT ?, {columns} FROM {table} WHERE run = ?", (copy, run)
         )
+    attacker.put_log(copy, attacker.log_of(run))
     genesis = digest.genesis_prev(attacker.origin, copy).hex()
     attacker.edit(copy, 0, lambda record: record.update(run=copy, prev=genesis), rechain=False)
     for seq in range(1, 7):

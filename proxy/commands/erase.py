@@ -1,0 +1,75 @@
+"""`edgetape erase`: takes bodies of a run out of the store, on record (docs/format.md, section 5)."""
+
+import click
+
+from proxy.border import Misuse, Verb
+from proxy.options import Shared, options
+from proxy.output import as_json_text
+from proxy.talk import Talk
+from proxy.words import count
+from store import database
+from store.erasure import Erasure, affected
+from store.exchange import Exchange, Step, steps
+from store.reader import Reader
+from store.writer import Writer
+
+_EPILOG = """\b
+Envelopes stay, and the run still verifies; what the erased bodies said is gone. What a body that stays repeats of them
+stays with it: a conversation's later requests repeat the earlier ones.
+With --json: {run, step, bodies: [{seq, pointer, bytes}], erased}.
+"""
+
+
+@click.command(cls=Verb, short_help="Erase bodies of a run, on record.", epilog=_EPILOG)
+@click.argument("run", metavar="RUN")
+@options("step", "why", "by", "dry-run", "json")
+@click.pass_context
+def command(
+    context: click.Context,
+    run: str,
+    step: int | None,
+    reason: str | None,
+    by: str,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Erase the bodies of RUN, or of one of its steps."""
+    if reason is None:
+        raise Misuse("an erasure needs a reason", hint="--reason WORDS; it is kept in the log for ever")
+    shared: Shared = context.obj
+    with Reader.open(shared.store) as reader:
+        found = reader.find(run).id
+        seqs = None if step is None else _seqs(steps(reader.events(found)), step)
+    erasure = Erasure(found, seqs, by, reason)
+    connection = database.open_for_reading(shared.store)
+    try:
+        bodies = affected(connection, erasure)
+    finally:
+        connection.close()
+    if not dry_run:
+        writer = Writer.open(shared.store, shared.keys)
+        try:
+            writer.erase(erasure).result()
+        finally:
+            writer.close()
+    if as_json:
+        listed = [{"seq": body.seq, "pointer": body.pointer, "bytes": body.bytes} for body in bodies]
+        click.echo(as_json_text({"run": found, "step": step, "bodies": listed, "erased": not dry_run}))
+        return 0
+    for body in bodies if dry_run else ():
+        click.echo(f"seq {body.seq} {body.pointer}: {count(body.bytes, 'byte')}")
+    done = "would be erased" if dry_run else "erased"
+    Talk.of(context).say(f"{count(len(bodies), 'body', 'bodies')} {done}")
+    return 0
+
+
+def _seqs(happened: list[Step], number: int) -> tuple[int, ...]:
+    """The events of a step."""
+    for step in happened:
+        if step.step == number:
+            if isinstance(step, Exchange):
+                events = [step.request, step.upload, step.outcome, *step.messages]
+            else:
+                events = [step.event, step.end]
+            return tuple(sorted(event.seq for event in events if event is not None))
+    raise Misuse(f"the run has no step {number}", hint="`edgetape show RUN` lists its steps")

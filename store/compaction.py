@@ -1,0 +1,141 @@
+"""The blocks of a run that is closed, packed tighter: the same log, so nothing that proves anything is touched.
+
+docs/format.md, section 5.
+
+Rules kept here:
+- Compressing is done outside any transaction; the swap is one, and happens only when the blocks are still those that
+  were read.
+- What cannot be read stays as it is.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from store import database, journal
+from store.core.errors import EdgetapeError
+from store.founding import founding
+from store.payloads import fetching, spans
+from store.splices import stream
+from store.splices.blocklog import BlockLog
+from store.splices.guard import Check, Guard
+from store.splices.livelog import Stored
+from store.splices.stream import Span
+
+# What a writer seals at once, for it takes some 50 ms; and from where on time counts more than the last few percent.
+AT_ONCE_BYTES_MAX = 1 << 16
+_HARD_BYTES_MAX = 1 << 24
+_LEVEL = 17
+_EASIER_LEVEL = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A run's blocks as they were, and those that say the same in fewer bytes."""
+
+    run: str
+    before: tuple[Span, ...]
+    before_bytes: int
+    blocks: tuple[Stored, ...]
+
+    @property
+    def after_bytes(self) -> int:
+        """What the new blocks hold."""
+        return sum(len(block.stored) for block in self.blocks)
+
+
+def sealed(connection: sqlite3.Connection, run: str, guard: Guard) -> Sealed | None:
+    """A run's blocks as tight as they get; None when they are that already. Raises Malformed for a damaged log."""
+    with database.snapshot(connection):
+        found = spans(connection, run)
+        if _is_sealed(found):
+            return None
+        log = BlockLog(found, fetching(connection, run), guard)
+        level = _LEVEL if log.end <= _HARD_BYTES_MAX else _EASIER_LEVEL
+        blocks = tuple(Stored(each.span, guard.close(each)) for each in stream.sealed(log.read, log.end, level))
+        query = "SELECT TOTAL(LENGTH(stored)) FROM blocks WHERE run = ?"
+        ((before_bytes,),) = connection.execute(query, (run,)).fetchall()
+    tight = Sealed(run, found, int(before_bytes), blocks)
+    return tight if tight.after_bytes < tight.before_bytes or len(blocks) < len(found) else None
+
+
+def swap(connection: sqlite3.Connection, found: Sealed) -> bool:
+    """Puts the tighter blocks in the place of the others, in the caller's transaction; whether it could."""
+    if spans(connection, found.run) != found.before:
+        return False
+    connection.execute("DELETE FROM blocks WHERE run = ?", (found.run,))
+    connection.executemany(
+        "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (found.run, each.span.number, each.span.start, each.span.length, each.span.frame, each.stored)
+            for each in found.blocks
+        ],
+    )
+    return True
+
+
+def log_bytes(connection: sqlite3.Connection, run: str) -> int:
+    """The length of a run's log."""
+    query = "SELECT COALESCE(MAX(start + length), 0) FROM blocks WHERE run = ?"
+    return int(connection.execute(query, (run,)).fetchone()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What became of one run's blocks: bytes before and after, or why they stay."""
+
+    run: str
+    before_bytes: int
+    after_bytes: int
+    failure: str = ""
+
+
+def compact(folder: Path, runs: list[str], told: Callable[[Compacted], None]) -> bool:
+    """Packs the closed ones of these runs tighter, and gives freed space back; whether that could be done.
+
+    It cannot while somebody uses the store. `told` hears of each run that changed or could not be read. Raises
+    StoreUnusable.
+    """
+    connection = database.open_for_writing(folder)
+    try:
+        with database.explained(folder):
+            known = founding(connection)
+            for run in runs if known else []:
+                for done in _compacted(connection, run, Check(known.origin if known else "", run)):
+                    told(done)
+            return _give_back(connection)
+    finally:
+        connection.close()
+
+
+def _compacted(connection: sqlite3.Connection, run: str, guard: Guard) -> Iterator[Compacted]:
+    last = journal.head(connection, run)
+    if last is None or last.type != "run.close":
+        return
+    try:
+        found = sealed(connection, run, guard)
+    except EdgetapeError as error:
+        yield Compacted(run, 0, 0, str(error))
+        return
+    if found is None:
+        return
+    with database.transaction(connection):
+        swapped = swap(connection, found)
+    if swapped:
+        yield Compacted(run, found.before_bytes, found.after_bytes)
+
+
+def _give_back(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("PRAGMA busy_timeout=0")
+        connection.execute("VACUUM")
+        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.OperationalError:
+        return False
+    return not busy
+
+
+def _is_sealed(found: tuple[Span, ...]) -> bool:
+    """By their lengths; a single block may be of either form, and is soon packed again."""
+    return not found or (len(found) > 1 and all(span.length == stream.SLICE_BYTES for span in found[:-1]))

@@ -1,0 +1,56 @@
+"""Seals the runs that a writer closes: small ones at once, long ones in a thread of its own.
+
+Where sealing fails the bodies stay as they are, which is right too: `edgetape compact` tries again, and says why not.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+
+from store import compaction, database
+from store.commit import Committer
+from store.core.errors import EdgetapeError
+from store.splices.guard import Guard
+
+
+class Compactor:
+    """Reads for itself; what it found is swapped by the committer."""
+
+    def __init__(self, folder: Path, guard: Callable[[str], Guard], committer: Committer) -> None:
+        self._folder = folder
+        self._guard = guard
+        self._committer = committer
+        self._thread = ThreadPoolExecutor(1, "edgetape-compactor")
+
+    def seal(self, connection: sqlite3.Connection, run: str) -> None:
+        """Seals a closed run; in the committer's thread, between its transactions."""
+        with contextlib.suppress(sqlite3.Error, EdgetapeError):
+            if compaction.log_bytes(connection, run) > compaction.AT_ONCE_BYTES_MAX:
+                with contextlib.suppress(RuntimeError):  # the writer is being closed
+                    self._thread.submit(self._seal_aside, run)
+                return
+            found = compaction.sealed(connection, run, self._guard(run))
+            if found is not None:
+                with database.transaction(connection):
+                    compaction.swap(connection, found)
+
+    def stop(self) -> None:
+        """Returns when all runs that were closed so far are sealed, or handed to the committer as such."""
+        wait([self._committer.submit(lambda: lambda _: None).done])
+        self._thread.shutdown()
+
+    def _seal_aside(self, run: str) -> None:
+        with contextlib.suppress(sqlite3.Error, EdgetapeError):
+            connection = database.open_for_reading(self._folder)
+            try:
+                found = compaction.sealed(connection, run, self._guard(run))
+            finally:
+                connection.close()
+            if found is not None:
+
+                def apply(inside: sqlite3.Connection) -> None:
+                    compaction.swap(inside, found)
+
+                self._committer.submit(lambda: apply)

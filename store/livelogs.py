@@ -1,0 +1,112 @@
+"""The logs of the runs that a writer writes, in step with its transactions (docs/format.md, sections 5 and 8).
+
+Rules kept here:
+- What a log remembers only makes it smaller. Whether its end is still the stored one is read in each transaction that
+  touches it; where it is not (another writer, or an erasure, was there), it begins anew behind what is stored.
+- A log that nobody wrote into for a while gives its memory back.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from store.splices.guard import Guard
+from store.splices.livelog import LiveLog
+from store.splices.splicer import Mark, Splicer
+from store.splices.stream import Span
+
+LOGS_MAX = 64
+IDLE_S_MAX = 600.0
+
+type Marks = Mapping[str, Mark]
+
+
+@dataclass(slots=True)
+class _Live:
+    """One log, its last block as it is stored, and when it was last written into."""
+
+    log: LiveLog
+    last: Span | None
+    used_s: float
+
+
+class LiveLogs:
+    """Used by the writer's thread alone. `guard(run)` gives what stands around the blocks of a run."""
+
+    def __init__(self, guard: Callable[[str], Guard]) -> None:
+        self._guard = guard
+        self._live: dict[str, _Live] = {}
+        self._touched: dict[str, Mark] = {}  # and how each was when the transaction came to it
+        self._flushed: dict[str, Span] = {}
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def add(self, connection: sqlite3.Connection, run: str, shelf: str, body: bytes) -> int:
+        """Adds a body of `run`; its place."""
+        if run not in self._touched:
+            live = self._current(connection, run)
+            self._touched[run] = live.log.mark()
+        return self._live[run].log.add(body, shelf)
+
+    def mark(self) -> Marks:
+        """The state now, for `undo` in the same transaction."""
+        return {run: self._live[run].log.mark() for run in self._touched}
+
+    def undo(self, marks: Marks) -> None:
+        """Forgets what was added since."""
+        for run, first in self._touched.items():
+            self._live[run].log.undo(marks.get(run, first))
+
+    def flush(self, connection: sqlite3.Connection) -> None:
+        """Stores what was added, before the commit."""
+        for run in self._touched:
+            change = self._live[run].log.flush()
+            connection.executemany(
+                "DELETE FROM blocks WHERE run = ? AND number = ?", [(run, number) for number in change.gone]
+            )
+            rows = [
+                (run, each.span.number, each.span.start, each.span.length, each.span.frame, each.stored)
+                for each in change.blocks
+            ]
+            connection.executemany(
+                "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)", rows
+            )
+            if change.blocks:
+                self._flushed[run] = change.blocks[-1].span
+
+    def commit(self) -> None:
+        """All that was flushed is on disk."""
+        now_s = time.monotonic()
+        for run in self._touched:
+            live = self._live.pop(run)
+            live.log.commit()
+            live.last, live.used_s = self._flushed.get(run, live.last), now_s
+            self._live[run] = live  # the newest stands last
+        self._touched, self._flushed = {}, {}
+        for run in list(self._live):
+            if len(self._live) <= LOGS_MAX and now_s - self._live[run].used_s < IDLE_S_MAX:
+                break
+            del self._live[run]
+
+    def rollback(self) -> None:
+        """Nothing since the last commit is."""
+        for run in self._touched:
+            self._live[run].log.rollback()
+        self._touched, self._flushed = {}, {}
+
+    def drop(self, run: str) -> None:
+        """Forgets a run, when no transaction is open: nothing more is written into it."""
+        self._live.pop(run, None)
+
+    def _current(self, connection: sqlite3.Connection, run: str) -> _Live:
+        row = connection.execute(
+            "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number DESC LIMIT 1", (run,)
+        ).fetchone()
+        last = None if row is None else Span(*row)
+        live = self._live.get(run)
+        if live is None or live.last != last:
+            log = LiveLog(self._guard(run), Splicer(last.end if last else 0), last.number + 1 if last else 0)
+            live = self._live[run] = _Live(log, last, time.monotonic())
+        return live
