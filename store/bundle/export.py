@@ -62,7 +62,7 @@ class Excerpt:
         blobs: dict[str, Member] = {}
         for run, raws in sorted(self.runs.items()):
             named = [draft.commitments(canonical.parse(raw)) for raw in raws]
-            for seq, row in self._records.openings(run):
+            for seq, row in sorted(self._records.openings(run), key=_by_event):
                 if seq >= len(raws):
                     continue
                 lines.append(_opening(run, seq, row))
@@ -75,6 +75,10 @@ class Excerpt:
     def _proof(self, at: int, nodes: Mapping[tuple[int, int], bytes]) -> bytes:
         hashes = inclusion.path(at, self.size, lambda level, position: nodes[level, position])
         return inclusion.encode(Proof(at, self.leaves[at], tuple(hashes), self.note))
+
+
+def _by_event(placed: tuple[int, OpeningRow]) -> tuple[int, str]:
+    return placed[0], placed[1].pointer
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from tests.support.verifier.notes import Checkpoint, Key
 from tests.support.verifier.outcome import Outcome
 from tests.support.verifier.rows import Rows
 
-ABOUT_EVENTS = {"run.open", "run.head", "run.close"}
+ABOUT_EVENTS = {"run.open", "run.head", "run.close", "run.import"}
 
 
 @dataclass
