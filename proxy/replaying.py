@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ class Stage:
     writer: Writer
     authority: Authority
     confinement: Confinement | Unconfined
+    allowed_ports: Sequence[int] = ()
 
     def attempts(self) -> list[str]:
         """What tried to get out, in words."""
@@ -72,7 +73,7 @@ async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOp
     finally:
         confined = isinstance(stage.confinement, Confinement)
         exit_code = None if ended is None else ended.code
-        report = await server.stop(exit_code, stage.attempts(), confined=confined)
+        report = await server.stop(exit_code, stage.attempts(), confined=confined, allowed=stage.allowed_ports)
     return report
 
 

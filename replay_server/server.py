@@ -103,6 +103,7 @@ class ReplayServer:
         attempts: Sequence[str] = (),
         *,
         confined: bool = False,
+        allowed: Sequence[int] = (),
         reason: CloseReason = "agent_exit",
     ) -> Report:
         """Ends the replay and writes its verdict. `exit_code` is the agent's, `attempts` tell what tried to get out.
@@ -117,7 +118,7 @@ class ReplayServer:
         for task in tuple(self._fronts):
             task.cancel()
         await asyncio.gather(*self._fronts, return_exceptions=True)
-        ending = Ending(exit_code, tuple(attempts), confined)
+        ending = Ending(exit_code, tuple(attempts), confined, tuple(allowed))
         self._report = self._judge(ending)
         try:
             await self._ledger.close(self._report, reason, exit_code)

@@ -14,16 +14,27 @@ CHANGES_LISTED_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the agent and its confinement ended: its exit code, what tried to get out, whether anything could have."""
+    """How the agent and its confinement ended: its exit code, what tried to get out, whether anything could have.
+
+    `allowed` are local ports that it was let reach.
+    """
 
     agent_exit_code: int | None = None
     attempts: Sequence[str] = ()
     confined: bool = False
+    allowed: Sequence[int] = ()
+
+
+def _held(ending: Ending) -> str:
+    if not ending.confined:
+        return "UNCONFINED: the replay server opened 0 connections"
+    ports = ", ".join(map(str, ending.allowed))
+    return f"nothing could get out but to local port {ports}, as allowed" if ports else "nothing could get out"
 
 
 def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) -> str:
     """One sentence."""
-    held = "nothing could get out" if ending.confined else "UNCONFINED: the replay server opened 0 connections"
+    held = _held(ending)
     match code:
         case Exit.FAILED if found.failures:
             said = f"FAILED: {found.failures[0]}"

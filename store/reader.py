@@ -97,12 +97,21 @@ class Reader:
         self._connection.close()
 
     def runs(self, mode: str | None = None) -> list[RunInfo]:
-        """All runs, or those of one mode, newest first."""
+        """All runs, or those of one mode, newest first. A damaged one has the reason `damaged`, and hides no other."""
+        query = (
+            "SELECT id, name, mode, opened, events, steps FROM runs WHERE ?1 IS NULL OR mode = ?1"
+            " ORDER BY opened DESC, id DESC"
+        )
         with database.explained(self.folder):
-            rows = self._connection.execute(
-                "SELECT id FROM runs WHERE ?1 IS NULL OR mode = ?1 ORDER BY opened DESC, id DESC", (mode,)
-            ).fetchall()
-            return [self.run(run) for (run,) in rows]
+            rows = self._connection.execute(query, (mode,)).fetchall()
+        return [self._listed(*row) for row in rows]
+
+    def _listed(self, run: str, name: str, mode: str, opened: str, events: int, steps: int) -> RunInfo:
+        try:
+            return self.run(run)
+        except (Malformed, UnknownRun):
+            # What the catalogue says of it is all that there is.
+            return RunInfo(run, name, mode, "", None, opened, opened, "damaged", None, events, steps, self.origin)
 
     def run(self, run: str) -> RunInfo:
         """What the first and last events of a run say. Raises UnknownRun."""

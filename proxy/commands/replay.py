@@ -104,7 +104,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             secrets=redact.secrets_of(revived.environment),
         )
         with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
-            stage = Stage(reader, writer, authority, confinement)
+            stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
             try:
                 report = loop.run(talk, replay(stage, info, revived, options))
             except AgentNotStarted as error:

@@ -82,6 +82,7 @@ def ending(run: RunInfo) -> str:
         "idle": "idle",
         "operator": "stopped",
         "crash_recovered": "recovered after a crash",
+        "damaged": "damaged: edgetape verify says where",
     }
     said = words.get(run.reason or "", run.reason or "closed")
     return said if run.exit_code is None else f"{said}, exit {run.exit_code}"

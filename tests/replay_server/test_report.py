@@ -39,6 +39,11 @@ def test_one_exchange_is_one_and_none_is_none() -> None:
     assert "REPLAYED: nothing was recorded, and nothing was asked for; " in none
 
 
+def test_a_local_port_that_was_allowed_is_said() -> None:
+    done = made(Findings(1, requests=1, matched=1), Ending(0, (), confined=True, allowed=(5432,)))
+    assert done.verdict.endswith("nothing could get out but to local port 5432, as allowed")
+
+
 def test_without_confinement_it_claims_less() -> None:
     done = made(Findings(1, requests=1, matched=1), Ending(0, ()))
     assert done.text().splitlines()[-1].endswith("UNCONFINED: the replay server opened 0 connections")

@@ -34,6 +34,19 @@ def test_a_run_is_found_by_what_people_call_it(open_tape: Tape) -> None:
     assert info.opened < info.closed
 
 
+def test_a_damaged_run_hides_no_other(open_tape: Tape) -> None:
+    sound, broken = open_tape.run([Call()], "sound"), open_tape.run([Call()], "broken")
+    attacker = Attacker(open_tape.folder)
+    attacker.db.execute("UPDATE events SET event = x'ff00' WHERE run = ? AND seq = 0", (broken,))
+    attacker.close()
+    with Reader.open(open_tape.folder) as reader:
+        listed = reader.runs()
+    assert [(run.id, run.name, run.reason) for run in listed] == [
+        (broken, "broken", "damaged"),
+        (sound, "sound", "agent_exit"),
+    ]
+
+
 @pytest.mark.parametrize(
     "word", ["", "nobody", "last:fork", "%", "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", "la", "*", "\udcff"]
 )
@@ -147,9 +160,9 @@ def test_a_run_whose_ends_are_damaged_is_named(attacker: Attacker, seq: int, raw
     attacker.close()
     with Reader.open(attacker.folder) as reader:
         assert reader.identify("closed") == run
-        for use in (reader.runs, lambda: reader.find("closed")):
-            with pytest.raises(Malformed, match=run):
-                use()
+        assert {each.id: each.reason for each in reader.runs()}[run] == "damaged"
+        with pytest.raises(Malformed, match=run):
+            reader.find("closed")
 
 
 def test_a_run_that_does_not_begin_with_its_opening_is_damaged(attacker: Attacker) -> None:

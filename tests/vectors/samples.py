@@ -54,6 +54,7 @@ def leaves() -> Iterator[leaf.Leaf]:
     yield leaf.RunOpened(run=RUN, genesis=HEX, head=HEX)
     yield leaf.RunHead(run=RUN, n=7, head=HEX)
     yield leaf.RunClosed(run=RUN, n=9, head=HEX, root=HEX)
+    yield leaf.RunImported(run=RUN, origin=ORIGIN, n=9, head=HEX, size=20, root=HEX)
     yield leaf.PayloadErased(run=RUN, by="operator", reason="asked for by the person concerned")
     yield leaf.HoldSet(run=RUN, by="operator", reason="a dispute")
     yield leaf.HoldReleased(run=RUN, by="operator", reason="it is settled")
