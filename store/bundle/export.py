@@ -17,7 +17,7 @@ from pathlib import Path
 from store import database
 from store.bundle import contents, manifest
 from store.bundle.container import Member
-from store.core import canonical, draft, event, inclusion
+from store.core import canonical, draft, event, inclusion, proof
 from store.core.errors import StoreUnusable
 from store.core.event import Event
 from store.core.inclusion import Proof
@@ -73,7 +73,7 @@ class Excerpt:
         return [Member.of(manifest.OPENINGS, contents.joined(lines)), *(blobs[name] for name in sorted(blobs))]
 
     def _proof(self, at: int, nodes: Mapping[tuple[int, int], bytes]) -> bytes:
-        hashes = inclusion.path(at, self.size, lambda level, position: nodes[level, position])
+        hashes = proof.inclusion(at, self.size, lambda level, position: nodes[level, position])
         return inclusion.encode(Proof(at, self.leaves[at], tuple(hashes), self.note))
 
 

@@ -4,9 +4,11 @@ docs/format.md, section 9. What is shown is in the log; that nothing more of the
 flag PARTIAL_LOG says so.
 """
 
-from store.core import checkpoint, inclusion
+from store.core import checkpoint
 from store.core.checkpoint import VerifierKey
 from store.core.errors import Malformed
+from store.core.merkle import leaf_hash
+from store.core.proof import root_of
 from store.verify.ledger import Ledger, check_note, check_pin, take
 from store.verify.records import Records
 from store.verify.verdict import Tally
@@ -23,7 +25,7 @@ def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
         for proof in records.proofs():
             last = proof.index
             shown += 1
-            root = inclusion.root_of(proof.index, size, proof.leaf, proof.hashes)
+            root = root_of(leaf_hash(proof.leaf), proof.index, size, proof.hashes)
             if root is None or root != stated or proof.checkpoint != note:
                 tally.find("V403", f"leaf {proof.index} is not proven to stand below the checkpoint")
             log.times[proof.index + 1] = take(log, proof.index, proof.leaf, tally)

@@ -6,9 +6,15 @@ from hypothesis import strategies as st
 
 from store.core import inclusion, merkle
 from store.core.errors import Malformed
-from store.core.inclusion import Proof, path, root_of
+from store.core.inclusion import Proof
+from store.core.proof import inclusion as path
+from store.core.proof import root_of as root_of_hash
 
 NOTE = b"origin\n3\nroot\n\n\xe2\x80\x94 origin x\n"
+
+
+def root_of(index: int, size: int, leaf: bytes, hashes: list[bytes]) -> bytes | None:
+    return root_of_hash(merkle.leaf_hash(leaf), index, size, hashes)
 
 
 def tree(size: int) -> tuple[list[bytes], dict[tuple[int, int], bytes], bytes]:
