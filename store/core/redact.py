@@ -24,7 +24,7 @@ __all__ = [
     "secrets_of", "stored",
 ]  # fmt: skip
 
-RULES = "edgetape/redaction/2"
+RULES = "edgetape/redaction/3"
 _MEMO_MAX = 512
 
 _UNKNOWN = Content()

@@ -78,6 +78,9 @@ def test_a_token_is_found_at_the_border_of_windows_too(place: int, token: str) -
         "018f6b1c-7a3e-7cc0-98ab-0123456789ab f47ac10b-58cc-4372-a567-0e02b2c3d479",
         "req_011CSHoEeqs5C35K2UUqR7Fy gpt-4o-mini-2024-07-18 claude-sonnet-4-5-20250929",
         "patchwork-2024-12-01 key-value-store-with-many-words SKELETON_KEY_OF_THE_HOUSE_IS_LOST",
+        "live_migration_of_a_virtual_machine_between_hosts test_that_what_only_resembles_a_token_stays_here",
+        "API-ABCDEFGHIJKLMNOPQRSTUVWXYZ EAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "test_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 ext_module.core.acc_level",
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     ],
 )
