@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from store import journal, log
+from store import envelopes, journal, log
 from store.core import digest, event, leaf
 from store.core.draft import Opening
 from store.core.errors import InvalidEvent
@@ -35,7 +35,7 @@ def take_in(connection: sqlite3.Connection, logs: LiveLogs, arrivals: Sequence[A
     Raises InvalidEvent for a run that is here already, or comes from here.
     """
     for each in arrivals:
-        if each.origin == origin or connection.execute("SELECT 1 FROM events WHERE run = ?", (each.run,)).fetchone():
+        if each.origin == origin or envelopes.first(connection, each.run):
             raise InvalidEvent(f"run {each.run} is in this store already, or was recorded in it")
         _events(connection, logs, each)
         _catalogue(connection, each)
@@ -44,10 +44,7 @@ def take_in(connection: sqlite3.Connection, logs: LiveLogs, arrivals: Sequence[A
 
 def _events(connection: sqlite3.Connection, logs: LiveLogs, arrival: Arrival) -> None:
     for seq, raw in enumerate(arrival.events):
-        connection.execute(
-            "INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)",
-            (arrival.run, seq, digest.event_hash(raw), raw),
-        )
+        envelopes.append(connection, arrival.run, seq, raw)
         kind = type_name(event.decode(raw).facts)
         journal.keep(connection, logs, arrival.run, seq, kind, arrival.openings.get(seq, ()))
 

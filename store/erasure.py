@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store import journal, log, payloads
+from store import envelopes, journal, log, openings, payloads
 from store.core import leaf
 from store.core.errors import EdgetapeError, Malformed
 from store.splices.blocklog import BlockLog
@@ -64,9 +64,9 @@ def affected(connection: sqlite3.Connection, erasure: Erasure) -> list[Body]:
         raise ErasureRefused(
             f"run {erasure.run} is held: {held.reason}", hint=f"edgetape hold {erasure.run} --release --reason WORDS"
         )
-    query = "SELECT seq, pointer, length FROM openings WHERE run = ? ORDER BY seq, pointer"
-    found = [Body(*row) for row in connection.execute(query, (erasure.run,))]
-    return [body for body in found if erasure.seqs is None or body.seq in erasure.seqs]
+    found = [Body(seq, row.pointer, row.length) for seq, row in openings.of_run(connection, erasure.run)]
+    kept = [body for body in found if erasure.seqs is None or body.seq in erasure.seqs]
+    return sorted(kept, key=lambda body: (body.seq, body.pointer))
 
 
 def erase(connection: sqlite3.Connection, erasure: Erasure, guard: Guard, ts: str) -> None:
@@ -74,12 +74,7 @@ def erase(connection: sqlite3.Connection, erasure: Erasure, guard: Guard, ts: st
     affected(connection, erasure)
     connection.execute("PRAGMA secure_delete=ON")
     run = erasure.run
-    seqs = None if erasure.seqs is None else json.dumps(erasure.seqs)
-    for table in ("openings", "payloads"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE run = ?1 AND (?2 IS NULL OR seq IN (SELECT value FROM json_each(?2)))",
-            (run, seqs),
-        )
+    openings.delete(connection, run, erasure.seqs)
     _resplice(connection, run, guard)
     for facts in erasure.leaves():
         log.append(connection, ts, facts)
@@ -120,16 +115,13 @@ def tidy(connection: sqlite3.Connection) -> None:
 
 
 def _resplice(connection: sqlite3.Connection, run: str, guard: Guard) -> None:
-    query = "SELECT seq, pointer, place FROM payloads WHERE run = ? ORDER BY place"
-    kept = connection.execute(query, (run,)).fetchall()
-    types = {
-        seq: json.loads(raw)["type"]
-        for seq, raw in connection.execute("SELECT seq, event FROM events WHERE run = ?", (run,))
-    }
+    kept = openings.places(connection, run)
+    types = {each.seq: json.loads(each.raw)["type"] for each in envelopes.in_order(connection, run)}
     try:
         old = BlockLog(payloads.spans(connection, run), payloads.fetching(connection, run), guard)
         resolver = Resolver(old.read, old.end, payloads.KEPT_BYTES_MAX)
-        respliced = Respliced(resolver, [(place, f"{types.get(seq, '')}{pointer}") for seq, pointer, place in kept])
+        shelved = [(each.place, f"{types.get(each.seq, '')}{each.pointer}") for each in kept]
+        respliced = Respliced(resolver, shelved)
         blocks = [(block.span, guard.close(block)) for block in respliced.blocks()]
     except Malformed as error:
         raise ErasureRefused(
@@ -140,11 +132,7 @@ def _resplice(connection: sqlite3.Connection, run: str, guard: Guard) -> None:
         "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)",
         [(run, span.number, span.start, span.length, span.frame, stored) for span, stored in blocks],
     )
-    connection.execute("DELETE FROM payloads WHERE run = ?", (run,))
-    connection.executemany(
-        "INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)",
-        [(run, seq, pointer, respliced.places[place]) for seq, pointer, place in kept],
-    )
+    openings.move(connection, run, kept, respliced.places)
 
 
 def _leaves_of(connection: sqlite3.Connection, run: str) -> Iterable[tuple[str, object]]:

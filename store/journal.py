@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from store import log
+from store import envelopes, log, openings
 from store.core import canonical, digest, draft, event, leaf, merkle, shape
 from store.core.errors import InvalidEvent, Malformed
 from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen
@@ -61,13 +61,11 @@ class Head:
 
 def head(connection: sqlite3.Connection, run: str) -> Head | None:
     """The last event of `run`; None when there is no such run."""
-    row = connection.execute(
-        "SELECT seq, hash, event FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,)
-    ).fetchone()
-    if row is None:
+    last = envelopes.last(connection, run)
+    if last is None:
         return None
-    record = json.loads(row[2])
-    return Head(row[0], bytes(row[1]), record["type"], record["mono_us"])
+    record = json.loads(last.raw)
+    return Head(last.seq, last.hash, record["type"], record["mono_us"])
 
 
 def open_run(
@@ -138,10 +136,10 @@ def close_run(connection: sqlite3.Connection, logs: LiveLogs, run: str, facts: R
     tree = merkle.Tree()
     counts: dict[str, int] = {}
     last = b""
-    for hashed, raw in connection.execute("SELECT hash, event FROM events WHERE run = ? ORDER BY seq", (run,)):
-        tree.append(raw)
-        last = bytes(hashed)
-        kind = str(json.loads(raw)["type"])
+    for each in envelopes.in_order(connection, run):
+        tree.append(each.raw)
+        last = each.hash
+        kind = str(json.loads(each.raw)["type"])
         counts[kind] = counts.get(kind, 0) + 1
     members = shape.members(facts) | {
         "n": tree.size,
@@ -179,17 +177,12 @@ def note_heads(connection: sqlite3.Connection, ts: str) -> None:
 
 
 def keep(
-    connection: sqlite3.Connection, logs: LiveLogs, run: str, seq: int, kind: str, openings: Iterable[draft.Opening]
+    connection: sqlite3.Connection, logs: LiveLogs, run: str, seq: int, kind: str, opened: Iterable[draft.Opening]
 ) -> None:
     """Keeps the openings of one event, of the type `kind`, and their bodies in the log of its run."""
-    for opening in openings:
-        key = (run, seq, opening.pointer)
-        connection.execute(
-            "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
-            (*key, opening.salt, opening.sha256, len(opening.content)),
-        )
-        body_place = logs.add(connection, run, f"{kind}{opening.pointer}", opening.content)
-        connection.execute("INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)", (*key, body_place))
+    for opening in opened:
+        place = logs.add(connection, run, f"{kind}{opening.pointer}", opening.content)
+        openings.add(connection, run, seq, opening, place)
 
 
 def _insert(connection: sqlite3.Connection, logs: LiveLogs, place: event.Place, sealed: Sealed) -> Appended:
@@ -197,10 +190,7 @@ def _insert(connection: sqlite3.Connection, logs: LiveLogs, place: event.Place, 
         raw = event.encode(place, sealed.members)
     except Malformed as error:
         raise InvalidEvent(f"not an event: {error}") from error
-    hashed = digest.event_hash(raw)
-    connection.execute(
-        "INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)", (place.run, place.seq, hashed, raw)
-    )
+    hashed = envelopes.append(connection, place.run, place.seq, raw)
     keep(connection, logs, place.run, place.seq, str(sealed.members["type"]), sealed.openings)
     return Appended(place.seq, hashed)
 

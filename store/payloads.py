@@ -74,10 +74,3 @@ def fetching(connection: sqlite3.Connection, run: str) -> Fetch:
 def bodies(connection: sqlite3.Connection, run: str, guard: Guard) -> Bodies:
     """The bodies of a run."""
     return Bodies(spans(connection, run), fetching(connection, run), guard)
-
-
-def place(connection: sqlite3.Connection, run: str, seq: int, pointer: str) -> int | None:
-    """Where the body of one commitment begins in the log of its run; None when nothing is stored."""
-    query = "SELECT place FROM payloads WHERE run = ? AND seq = ? AND pointer = ?"
-    row = connection.execute(query, (run, seq, pointer)).fetchone()
-    return None if row is None else int(row[0])

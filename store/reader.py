@@ -15,13 +15,14 @@ from pathlib import Path
 
 import msgspec
 
-from store import database, erasure, payloads
+from store import database, envelopes, erasure, openings, payloads
 from store.core import digest, event
 from store.core.errors import EdgetapeError, Malformed, StoreUnusable, UnknownRun
 from store.core.event import Event
 from store.core.model import Parent, RunClose, RunOpen
 from store.core.text import Apart, Headers, Text, text_bytes
 from store.founding import founding
+from store.openings import OpeningRow
 from store.payloads import Bodies
 from store.splices.guard import Check
 
@@ -117,15 +118,11 @@ class Reader:
         """What the first and last events of a run say. Raises UnknownRun."""
         with database.explained(self.folder):
             row = self._connection.execute("SELECT steps, closed FROM runs WHERE id = ?", (run,)).fetchone()
-            ends = self._connection.execute(
-                "SELECT event FROM (SELECT event FROM events WHERE run = ?1 ORDER BY seq LIMIT 1)"
-                " UNION ALL SELECT event FROM (SELECT event FROM events WHERE run = ?1 ORDER BY seq DESC LIMIT 1)",
-                (run,),
-            ).fetchall()
-        if row is None or len(ends) != 2:
+            ends = envelopes.first(self._connection, run), envelopes.last(self._connection, run)
+        if row is None or ends[0] is None or ends[1] is None:
             raise UnknownRun(f"there is no run {run} in this store")
         try:
-            first, last = (event.decode(bytes(raw)) for (raw,) in ends)
+            first, last = event.decode(ends[0].raw), event.decode(ends[1].raw)
         except Malformed as error:
             raise Malformed(f"run {run} is damaged: {error}", hint=f"run `edgetape verify {run}`") from error
         opened = first.facts
@@ -180,35 +177,24 @@ class Reader:
     def events(self, run: str) -> Iterator[Event]:
         """The events of a run in order. Raises Malformed at one that is none."""
         with database.explained(self.folder):
-            for (raw,) in self._connection.execute("SELECT event FROM events WHERE run = ? ORDER BY seq", (run,)):
-                yield event.decode(bytes(raw))
+            for envelope in envelopes.in_order(self._connection, run):
+                yield event.decode(envelope.raw)
 
     def event(self, run: str, seq: int) -> Event:
         """One event. Raises UnknownRun when the run has no such event."""
-        with database.explained(self.folder):
-            row = self._connection.execute("SELECT event FROM events WHERE run = ? AND seq = ?", (run, seq)).fetchone()
-        if row is None:
-            raise UnknownRun(f"run {run} has no event {seq}")
-        return event.decode(bytes(row[0]))
+        return event.decode(self._envelope(run, seq))
 
     def event_hash(self, run: str, seq: int) -> bytes:
         """The event_hash of one event, recomputed (32 bytes)."""
-        with database.explained(self.folder):
-            row = self._connection.execute("SELECT event FROM events WHERE run = ? AND seq = ?", (run, seq)).fetchone()
-        if row is None:
-            raise UnknownRun(f"run {run} has no event {seq}")
-        return digest.event_hash(bytes(row[0]))
+        return digest.event_hash(self._envelope(run, seq))
 
     def opening(self, happened: Event, apart: Apart) -> OpeningInfo:
         """What is known of the body that `apart` names. Raises BodyUnavailable when its opening is gone or forged."""
         with database.explained(self.folder):
-            rows = self._connection.execute(
-                "SELECT pointer, salt, sha256, length FROM openings WHERE run = ? AND seq = ?",
-                (happened.run, happened.seq),
-            ).fetchall()
-        for pointer, salt, sha256, length in rows:
-            if _commits(bytes(salt), bytes(sha256), length, apart.body):
-                return OpeningInfo(pointer, bytes(sha256), length)
+            rows = openings.of_event(self._connection, happened.run, happened.seq)
+        for row in rows:
+            if _commits(row, apart.body):
+                return OpeningInfo(row.pointer, row.sha256, row.length)
         with database.explained(self.folder):
             erased = erasure.erased(self._connection, happened.run, happened.seq)
         if erased is None:
@@ -254,9 +240,16 @@ class Reader:
             return [(text_bytes(name), text_bytes(value)) for name, value in spelled]
         return [(self.text(happened, name), self.text(happened, value)) for name, value in headers]
 
+    def _envelope(self, run: str, seq: int) -> bytes:
+        with database.explained(self.folder):
+            found = envelopes.one(self._connection, run, seq)
+        if found is None:
+            raise UnknownRun(f"run {run} has no event {seq}")
+        return found.raw
+
     def _stored(self, happened: Event, opening: OpeningInfo) -> bytes:
         with database.snapshot(self._connection):
-            place = payloads.place(self._connection, happened.run, happened.seq, opening.pointer)
+            place = openings.place(self._connection, happened.run, happened.seq, opening.pointer)
             if place is None:
                 raise Malformed("it is missing")
             body = self._bodies_of(happened.run).body(place, opening.length)
@@ -287,6 +280,5 @@ class Reader:
         return f"named runs: {names}" if names else "`edgetape runs` lists them"
 
 
-def _commits(salt: bytes, sha256: bytes, length: int, named: str | None) -> bool:
-    sound = len(salt) == digest.SALT_BYTES and len(sha256) == digest.HASH_BYTES and 0 <= length < 1 << 64
-    return sound and digest.commitment(salt, sha256, length).hex() == named
+def _commits(row: OpeningRow, named: str | None) -> bool:
+    return row.is_sound and digest.commitment(row.salt, row.sha256, row.length).hex() == named

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from store import journal
+from store import envelopes, journal
 from store.core import event
 from store.core.draft import Draft, Salt, Sheet
 from store.core.errors import Malformed
@@ -69,8 +69,8 @@ def _unfinished(connection: sqlite3.Connection, run: str) -> tuple[set[int], set
     """The seqs of the requests whose uploads have no end, and of those that have no outcome."""
     uploads: set[int] = set()
     requests: set[int] = set()
-    for (raw,) in connection.execute("SELECT event FROM events WHERE run = ? ORDER BY seq", (run,)):
-        happened = event.decode(raw)
+    for envelope in envelopes.in_order(connection, run):
+        happened = event.decode(envelope.raw)
         match happened.facts:
             case HttpRequest() as facts:
                 requests.add(happened.seq)

@@ -11,7 +11,7 @@ from store.core import canonical, digest
 from store.core.errors import Malformed
 from store.core.shape import Count, Run
 from store.core.text import Hex32
-from store.verify.records import EventRow
+from store.envelopes import Envelope
 
 RUN_CHARS = 36
 _HASH = re.compile(rb"[0-9a-f]{64}")
@@ -82,13 +82,13 @@ def new_key(raw: bytes) -> str | None:
     return None
 
 
-def event_rows(lines: Sequence[bytes], kept: Sequence[bytes], runs: Sequence[str]) -> Iterator[EventRow]:
+def event_rows(lines: Sequence[bytes], kept: Sequence[bytes], runs: Sequence[str]) -> Iterator[Envelope]:
     """Each line with the place it takes: where it says that it stands, else behind the line before it."""
     run, seq = runs[0] if runs else "", -1
     for raw, hashed in zip(lines, kept, strict=True):
         said = _said(raw)
         run, seq = said if said is not None else (run, seq + 1)
-        yield EventRow(run, seq, hashed, raw)
+        yield Envelope(run, seq, hashed, raw)
 
 
 def _said(raw: bytes) -> tuple[str, int] | None:

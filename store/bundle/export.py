@@ -22,8 +22,9 @@ from store.core.errors import StoreUnusable
 from store.core.event import Event
 from store.core.inclusion import Proof
 from store.core.text import Body
+from store.openings import OpeningRow
 from store.reader import Reader
-from store.verify.records import OpeningRow, SqliteRecords
+from store.verify.records import SqliteRecords
 
 _NO_CHECKPOINT = "no checkpoint covers the run yet"
 # What ends a run, or changes what can be shown of it; who looked at it, or exported it, does not.

@@ -14,7 +14,9 @@ from store.bundle.manifest import Manifest
 from store.core import checkpoint, digest, inclusion, merkle
 from store.core.errors import Malformed
 from store.core.inclusion import Proof
-from store.verify.records import CatalogueRow, EventRow, Extent, OpeningRow
+from store.envelopes import Envelope
+from store.openings import OpeningRow
+from store.verify.records import CatalogueRow, Extent
 from store.verify.verdict import Tally
 
 type Members = Mapping[str, memoryview]
@@ -39,7 +41,7 @@ class Bundle:
 
     manifest: Manifest
     members: Members
-    rows: Mapping[str, list[EventRow]]
+    rows: Mapping[str, list[Envelope]]
     lines: Mapping[str, list[OpeningLine]]
     log: tuple[bytes, ...]
     shown: tuple[Proof, ...]
@@ -73,7 +75,7 @@ class Bundle:
         """See Records."""
         return sorted({*self.rows, *self.lines})
 
-    def events(self, run: str) -> Iterator[EventRow]:
+    def events(self, run: str) -> Iterator[Envelope]:
         """See Records; in the order of the lines."""
         yield from self.rows.get(run, ())
 
@@ -110,7 +112,7 @@ def read(members: Members, tally: Tally) -> Bundle | None:
     _check_members(said, members, tally)
     known = {name: content for name, content in members.items() if name in said.members and said.allows(name)}
     lines = _openings(known, tally)
-    rows: dict[str, list[EventRow]] = {}
+    rows: dict[str, list[Envelope]] = {}
     raws = _lines(known, manifest.EVENTS, tally)
     for row in contents.event_rows(raws, _hashes(known, raws, tally), said.runs):
         rows.setdefault(row.run, []).append(row)

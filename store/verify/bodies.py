@@ -2,10 +2,11 @@
 
 from store.core import digest
 from store.core.errors import Malformed
+from store.openings import OpeningRow
 from store.payloads import Oversize
 from store.verify.chain import Walk
 from store.verify.ledger import Erasures, Ledger
-from store.verify.records import OpeningRow, Records, StoredBodies
+from store.verify.records import Records, StoredBodies
 from store.verify.verdict import Tally
 
 
@@ -53,8 +54,7 @@ def _check_missing(
 
 
 def _check_opening(run: str, seq: int, row: OpeningRow, named: str, stored: StoredBodies | None, tally: Tally) -> None:
-    sound = len(row.salt) == digest.SALT_BYTES and len(row.sha256) == digest.HASH_BYTES and 0 <= row.length < 1 << 63
-    if not sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
+    if not row.is_sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
         tally.find("V602", row.pointer, run, seq)
         return
     if row.place is None:

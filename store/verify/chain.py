@@ -12,8 +12,9 @@ from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.model import Gap, HttpRequest, LogPoint, Note, RunClose, RunOpen, Value
 from store.core.shape import UnknownShape, UnknownVersion
+from store.envelopes import Envelope
 from store.verify.ledger import Ledger
-from store.verify.records import CatalogueRow, EventRow
+from store.verify.records import CatalogueRow
 from store.verify.verdict import Tally
 
 type Commitments = dict[str, str]
@@ -65,7 +66,7 @@ class Walk:
         return self.is_gap(seq) or bytes.fromhex(head) in self.hashes.get(seq, ())
 
 
-def walk(run: str, rows: Iterator[EventRow], log: Ledger, tally: Tally) -> Walk:
+def walk(run: str, rows: Iterator[Envelope], log: Ledger, tally: Tally) -> Walk:
     """Reads all rows of a run, in order of seq."""
     found = Walk(run, tally)
     for row in rows:
@@ -83,7 +84,7 @@ def walk(run: str, rows: Iterator[EventRow], log: Ledger, tally: Tally) -> Walk:
     return found
 
 
-def _take(found: Walk, row: EventRow, log: Ledger) -> None:
+def _take(found: Walk, row: Envelope, log: Ledger) -> None:
     hashed = digest.event_hash(row.raw)
     found.hashes[row.seq] = (row.hash, hashed)
     clock, found.clock = found.clock, None
@@ -112,7 +113,7 @@ def _take(found: Walk, row: EventRow, log: Ledger) -> None:
         found.after.append(row.seq)
 
 
-def _read(row: EventRow) -> tuple[canonical.Record, Event]:
+def _read(row: Envelope) -> tuple[canonical.Record, Event]:
     record = canonical.parse(row.raw)
     happened = event.from_record(record)
     if isinstance(happened.facts, RunOpen) != (row.seq == 0):
@@ -131,12 +132,12 @@ def _code(error: Malformed) -> str:
     assert_never(error)
 
 
-def _check_hash(found: Walk, row: EventRow, hashed: bytes) -> None:
+def _check_hash(found: Walk, row: Envelope, hashed: bytes) -> None:
     if hashed != row.hash:
         found.find("V203", "its bytes do not give the hash that is kept with it", row.seq)
 
 
-def _check_place(found: Walk, row: EventRow, happened: Event, log: Ledger) -> None:
+def _check_place(found: Walk, row: Envelope, happened: Event, log: Ledger) -> None:
     place = happened.place
     if (place.run, place.seq) != (row.run, row.seq):
         found.find("V202", f"the record says that it is event {place.seq} of run {place.run}", row.seq)

@@ -5,31 +5,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from store import envelopes, openings
+from store.cells import blob, exact, number, text
 from store.core.inclusion import Proof
+from store.envelopes import Envelope
+from store.openings import OpeningRow
 from store.payloads import Bodies
 from store.splices.guard import Check
 from store.splices.stream import Span
-
-
-@dataclass(frozen=True, slots=True)
-class EventRow:
-    """One row of `events`: where it says it stands, the hash stored with it, its bytes."""
-
-    run: str
-    seq: int
-    hash: bytes
-    raw: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class OpeningRow:
-    """One row of `openings`, and where its body stands among those of the run; None when nothing is stored."""
-
-    pointer: str
-    salt: bytes
-    sha256: bytes
-    length: int
-    place: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +75,7 @@ class Records(Protocol):
     def runs(self) -> list[str]:
         """The ids of the runs that have events or bodies."""
 
-    def events(self, run: str) -> Iterator[EventRow]:
+    def events(self, run: str) -> Iterator[Envelope]:
         """In order of seq."""
 
     def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
@@ -106,26 +89,6 @@ class Records(Protocol):
 
     def catalogue(self) -> Mapping[str, CatalogueRow] | None:
         """The catalogue by run; None where none is kept."""
-
-
-# The types that the tables were made with can be unmade: each value is asked for as what it ought to be.
-
-
-def _exact(text: str) -> bytes:
-    """The bytes of a text that was read, also of one that is no UTF-8, for CAST(? AS TEXT)."""
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _blob(column: str) -> str:
-    return f"CASE typeof({column}) WHEN 'blob' THEN {column} ELSE x'' END"
-
-
-def _text(column: str) -> str:
-    return f"COALESCE(CAST({column} AS TEXT), '')"
-
-
-def _number(column: str) -> str:
-    return f"COALESCE(CAST({column} AS INTEGER), -1)"
 
 
 class SqliteRecords:
@@ -142,72 +105,56 @@ class SqliteRecords:
     def leaves(self) -> Iterator[tuple[int, bytes]]:
         """See Records."""
         yield from self._connection.execute(
-            f"SELECT {_number('position')}, {_blob('leaf')} FROM leaves ORDER BY position"
+            f"SELECT {number('position')}, {blob('leaf')} FROM leaves ORDER BY position"
         )
 
     def nodes(self) -> Iterator[tuple[int, int, bytes]]:
         """See Records."""
         yield from self._connection.execute(
-            f"SELECT {_number('level')}, {_number('position')}, {_blob('hash')} FROM nodes"
+            f"SELECT {number('level')}, {number('position')}, {blob('hash')} FROM nodes"
         )
 
     def checkpoints(self) -> list[tuple[int, bytes]]:
         """See Records."""
         return self._connection.execute(
-            f"SELECT {_number('size')}, {_blob('note')} FROM checkpoints ORDER BY size"
+            f"SELECT {number('size')}, {blob('note')} FROM checkpoints ORDER BY size"
         ).fetchall()
 
     def runs(self) -> list[str]:
         """See Records."""
-        tables = ("events", "openings", "payloads", "blocks")
-        union = " UNION ".join(f"SELECT {_text('run')} AS run FROM {table}" for table in tables)
-        return [run for (run,) in self._connection.execute(f"{union} ORDER BY 1")]
+        found = envelopes.runs(self._connection) | openings.runs(self._connection)
+        query = f"SELECT DISTINCT {text('run')} FROM blocks"
+        return sorted(found.union(run for (run,) in self._connection.execute(query)))
 
-    def events(self, run: str) -> Iterator[EventRow]:
+    def events(self, run: str) -> Iterator[Envelope]:
         """See Records."""
-        query = (
-            f"SELECT {_text('run')}, {_number('seq')}, {_blob('hash')}, {_blob('event')} FROM events"
-            " WHERE run = CAST(? AS TEXT) ORDER BY seq"
-        )
-        for row in self._connection.execute(query, (_exact(run),)):
-            yield EventRow(*row)
+        return envelopes.in_order(self._connection, run)
 
     def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
         """See Records."""
-        query = (
-            f"SELECT {_number('o.seq')}, {_text('o.pointer')}, {_blob('o.salt')}, {_blob('o.sha256')},"
-            f" {_number('o.length')}, CAST(p.place AS INTEGER) FROM openings o"
-            " LEFT JOIN payloads p ON p.run = o.run AND p.seq = o.seq AND p.pointer = o.pointer"
-            " WHERE o.run = CAST(? AS TEXT) ORDER BY 6, o.seq, o.pointer"
-        )
-        for seq, *row in self._connection.execute(query, (_exact(run),)):
-            yield seq, OpeningRow(*row)
+        return openings.of_run(self._connection, run)
 
     def bodies(self, run: str, origin: str) -> Bodies:
         """See Records."""
 
         def fetch(first: int, last: int) -> list[bytes]:
             query = (
-                f"SELECT {_blob('stored')} FROM blocks WHERE run = CAST(? AS TEXT) AND number BETWEEN ? AND ?"
+                f"SELECT {blob('stored')} FROM blocks WHERE run = CAST(? AS TEXT) AND number BETWEEN ? AND ?"
                 " ORDER BY number"
             )
-            return [stored for (stored,) in self._connection.execute(query, (_exact(run), first, last))]
+            return [stored for (stored,) in self._connection.execute(query, (exact(run), first, last))]
 
-        columns = ", ".join(_number(column) for column in ("number", "start", "length", "frame"))
+        columns = ", ".join(number(column) for column in ("number", "start", "length", "frame"))
         query = f"SELECT {columns} FROM blocks WHERE run = CAST(? AS TEXT) ORDER BY 1"
-        spans = [Span(*row) for row in self._connection.execute(query, (_exact(run),))]
+        spans = [Span(*row) for row in self._connection.execute(query, (exact(run),))]
         return Bodies(spans, fetch, Check(origin, run))
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """See Records."""
-        query = (
-            f"SELECT {_number('seq')}, {_text('pointer')} FROM payloads WHERE run = CAST(?1 AS TEXT)"
-            f" EXCEPT SELECT {_number('seq')}, {_text('pointer')} FROM openings WHERE run = CAST(?1 AS TEXT)"
-        )
-        return self._connection.execute(query, (_exact(run),)).fetchall()
+        return openings.strays(self._connection, run)
 
     def catalogue(self) -> Mapping[str, CatalogueRow]:
         """See Records."""
-        texts = ", ".join(_text(column) for column in ("id", "name", "mode", "workflow", "parent", "opened", "closed"))
-        query = f"SELECT {texts}, {_number('events')}, {_number('steps')} FROM runs"
+        texts = ", ".join(text(column) for column in ("id", "name", "mode", "workflow", "parent", "opened", "closed"))
+        query = f"SELECT {texts}, {number('events')}, {number('steps')} FROM runs"
         return {run: CatalogueRow(*row) for run, *row in self._connection.execute(query)}

@@ -13,13 +13,15 @@ import pytest
 from store.core.errors import EdgetapeError
 from store.core.inclusion import Proof
 from store.database import FILE_NAME
+from store.envelopes import Envelope
 from store.exchange import steps
+from store.openings import OpeningRow
 from store.payloads import Bodies
 from store.reader import Reader
 from store.splices.guard import Check
 from store.splices.stream import Span
 from store.verify import verify, verify_records
-from store.verify.records import CatalogueRow, EventRow, Extent, OpeningRow, SqliteRecords
+from store.verify.records import CatalogueRow, Extent, SqliteRecords
 from tests.store.verify.attacker import Attacker
 from tests.support.sample import Sample
 from tests.support.tape import Call, tape
@@ -32,7 +34,7 @@ class Copy:
     leaf_rows: list[tuple[int, bytes]]
     node_rows: list[tuple[int, int, bytes]]
     checkpoint_rows: list[tuple[int, bytes]]
-    event_rows: list[EventRow]
+    event_rows: list[Envelope]
     opening_rows: list[tuple[str, int, OpeningRow]]
     block_rows: list[tuple[str, Span, bytes]]
 
@@ -48,8 +50,8 @@ class Copy:
             [row for run in runs for row in records.events(run)],
             [(run, seq, row) for run in runs for seq, row in records.openings(run)],
             [
-                (run, Span(number, start, length, frame), stored)
-                for run, number, start, length, frame, stored in connection.execute(
+                (run, Span(*numbers), stored)
+                for run, *numbers, stored in connection.execute(
                     "SELECT run, number, start, length, frame, stored FROM blocks ORDER BY run, number"
                 )
             ],
@@ -76,7 +78,7 @@ class Copy:
     def runs(self) -> list[str]:
         return sorted({row.run for row in self.event_rows} | {run for run, _, _ in self.opening_rows})
 
-    def events(self, run: str) -> Iterator[EventRow]:
+    def events(self, run: str) -> Iterator[Envelope]:
         return (row for row in self.event_rows if row.run == run)
 
     def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
