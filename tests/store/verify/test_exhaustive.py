@@ -27,6 +27,9 @@ from tests.support.sample import Sample
 from tests.support.tape import Call, tape
 
 
+BLOCKS = "SELECT run, number, start, length, frame, stored FROM blocks ORDER BY run, number"
+
+
 @dataclass(slots=True)
 class Copy:
     """The records of a store in memory, any of which can be changed."""
@@ -49,12 +52,7 @@ class Copy:
             records.checkpoints(),
             [row for run in runs for row in records.events(run)],
             [(run, seq, row) for run in runs for seq, row in records.openings(run)],
-            [
-                (run, Span(*numbers), stored)
-                for run, *numbers, stored in connection.execute(
-                    "SELECT run, number, start, length, frame, stored FROM blocks ORDER BY run, number"
-                )
-            ],
+            [(run, Span(*numbers), stored) for run, *numbers, stored in connection.execute(BLOCKS)],
         )
         connection.close()
         return made
