@@ -1,23 +1,12 @@
 """Proofs about an RFC 6962 tree: that a leaf is in it, and that a larger tree only adds to a smaller one.
 
-Pure; RFC 6962, sections 2.1.1 and 2.1.2, verified as RFC 9162, sections 2.1.3.2 and 2.1.4.2, says; C2SP tlog-proof.
+Pure; RFC 6962, sections 2.1.1 and 2.1.2, verified as RFC 9162, sections 2.1.3.2 and 2.1.4.2, says. The text of a
+proof that goes into a file is that of `inclusion`.
 """
 
-import base64
-import binascii
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from store.core import checkpoint
-from store.core.checkpoint import SignedCheckpoint
-from store.core.errors import Malformed
 from store.core.merkle import node_hash
-
-_HASH_BYTES = 32
-_HASHES_MAX = 63
-_MAGIC = "c2sp.org/tlog-proof@v1"
-_INDEX = re.compile(r"index (0|[1-9][0-9]{0,18})")
 
 # The hash of the complete subtree (level, index at that level): leaves index * 2^level up to the next one's first.
 type NodeAt = Callable[[int, int], bytes]
@@ -118,57 +107,6 @@ def is_extension(old: int, old_root: bytes, new: int, new_root: bytes, path: Seq
     return last == 0 and (first, second) == (old_root, new_root)
 
 
-@dataclass(frozen=True, slots=True)
-class LogProof:
-    """That the log of a signed checkpoint holds a leaf (C2SP tlog-proof): its index, its path, the note as it is."""
-
-    index: int
-    path: tuple[bytes, ...]
-    note: bytes
-
-    @property
-    def text(self) -> bytes:
-        """The file's bytes, without extra data."""
-        lines = [_MAGIC, f"index {self.index}", *(base64.b64encode(each).decode() for each in self.path), "", ""]
-        return "\n".join(lines).encode() + self.note
-
-    @classmethod
-    def parse(cls, text: bytes) -> "LogProof":
-        """Raises Malformed; extra data is passed over. The note is not looked at."""
-        head, separator, note = text.partition(b"\n\n")
-        lines = head.decode("utf-8", "replace").split("\n")
-        if not separator or lines.pop(0) != _MAGIC:
-            raise Malformed("malformed proof: not a tlog-proof of version 1")
-        if lines and lines[0].startswith("extra "):
-            _decoded(lines.pop(0).removeprefix("extra "))
-        found = _INDEX.fullmatch(lines.pop(0)) if lines else None
-        if found is None:
-            raise Malformed("malformed proof: no index, or not a canonical one")
-        path = tuple(_decoded(line) for line in lines)
-        if len(path) > _HASHES_MAX or any(len(each) != _HASH_BYTES for each in path):
-            raise Malformed("malformed proof: a hash is not 32 bytes, or there are too many")
-        return cls(int(found[1]), path, note)
-
-    def proves(self, leaf: bytes) -> SignedCheckpoint | None:
-        """The checkpoint, if the leaf with this hash is in its log; who signed it is to be checked still.
-
-        Raises Malformed for a note that is none.
-        """
-        signed = checkpoint.parse(self.note)
-        root = root_of(leaf, self.index, signed.checkpoint.size, self.path)
-        return signed if root == signed.checkpoint.root else None
-
-
 def _split(width: int) -> int:
     """The largest power of two smaller than `width` (> 1)."""
     return 1 << (width - 1).bit_length() - 1
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise Malformed("malformed proof: not base64") from None
-    if base64.b64encode(raw).decode() != text:
-        raise Malformed("malformed proof: base64 in another spelling")
-    return raw

@@ -1,5 +1,7 @@
 """Inclusion proofs: every leaf of every small tree, no other leaf, and one text form."""
 
+import base64
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,3 +64,41 @@ def test_another_text_is_malformed_or_another_proof(raw: bytes) -> None:
     except Malformed:
         return
     assert inclusion.encode(proof) == raw
+
+
+HASH = base64.b64encode(bytes(32)) + b"\n"
+WRITTEN = inclusion.encode(Proof(5, b"leaf", (bytes(32), bytes(32)), NOTE))
+
+
+def test_the_text_is_that_of_c2sp_with_the_leaf_as_extra_data() -> None:
+    head = b"c2sp.org/tlog-proof@v1\nextra bGVhZg==\nindex 5\n"
+    assert head + HASH + HASH + b"\n" + NOTE == WRITTEN
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        (b"@v1", b"@v2"),
+        (b"extra bGVhZg==\n", b""),
+        (b"extra bGVhZg==", b"extra bGVhZh=="),
+        (b"extra bGVhZg==", b"extra bGVhZg"),
+        (b"extra ", b"Extra "),
+        (b"extra ", b"extra  "),
+        (b"extra bGVhZg==\n", b"extra bGVhZg==\nextra bGVhZg==\n"),
+        (b"index 5", b"index 05"),
+        (b"index 5", b"index -5"),
+        (b"index 5", b"index +5"),
+        (b"index 5", b"index \xd9\xa5"),
+        (b"index 5", b"index 10000000000000000000"),
+        (b"index 5\n", b""),
+        (b"=\n", b"\n"),
+        (b"\n\n", b"\n"),
+        (b"\n", b"\r\n"),
+        (b"index 5\n", b"index 5\nAAAA\n"),
+        (b"index 5\n", b"index 5\n" + 64 * HASH),
+        (b"index 5\n", b"index 5\n\xff\n"),
+    ],
+)
+def test_another_spelling_is_refused(old: bytes, new: bytes) -> None:
+    with pytest.raises(Malformed):
+        inclusion.parse(WRITTEN.replace(old, new))

@@ -1,16 +1,10 @@
 """Proofs: as published, as the recursive definition has them, and none holds for anything else."""
 
-import base64
-
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.core import checkpoint, merkle, proof
-from store.core.checkpoint import Checkpoint
-from store.core.errors import Malformed
-from store.core.proof import LogProof
+from store.core import merkle, proof
 from tests.store.core.test_merkle import PUBLISHED_ROOTS, mth
 from tests.vectors.samples import TREE_LEAVES
 
@@ -152,45 +146,3 @@ def test_a_place_outside_of_the_tree_has_no_path(index: int, size: int) -> None:
     assert proof.root_of(bytes(32), index, size, []) is None
     with pytest.raises(ValueError, match="does not extend"):
         proof.consistency(4, 3, kept(ENTRIES))
-
-
-PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-KEY = checkpoint.verifier_key("edgetape.local/test", PRIVATE)
-NOTE = checkpoint.sign(Checkpoint(KEY.name, 8, mth(ENTRIES)), KEY, PRIVATE)
-PROOF = LogProof(5, tuple(proof.inclusion(5, 8, kept(ENTRIES))), NOTE)
-
-
-def test_a_proof_file_is_read_as_it_was_written_and_proves_its_leaf_alone() -> None:
-    lines = PROOF.text.decode().split("\n")
-    assert lines[:3] == ["c2sp.org/tlog-proof@v1", "index 5", base64.b64encode(bytes.fromhex(D)).decode()]
-    assert lines[5:7] == ["", KEY.name]
-    assert LogProof.parse(PROOF.text) == PROOF
-    signed = PROOF.proves(merkle.leaf_hash(ENTRIES[5]))
-    assert signed is not None
-    assert signed.signed_by(KEY)
-    assert PROOF.proves(merkle.leaf_hash(ENTRIES[4])) is None
-
-
-def test_extra_data_is_passed_over() -> None:
-    extra = PROOF.text.replace(b"@v1\n", b"@v1\nextra aGVsbG8=\n", 1)
-    assert LogProof.parse(extra) == PROOF
-
-
-@pytest.mark.parametrize(
-    "old, new",
-    [
-        (b"@v1", b"@v2"),
-        (b"index 5", b"index 05"),
-        (b"index 5", b"index -5"),
-        (b"index 5\n", b""),
-        (b"index 5", b"extra a===\nindex 5"),
-        (b"=\n", b"\n"),
-        (b"\n\n", b"\n"),
-        (b"index 5\n", b"index 5\nAAAA\n"),
-        (b"index 5\n", b"index 5\n" + 64 * (base64.b64encode(bytes(32)) + b"\n")),
-        (b"index 5\n", b"index 5\n\xff\n"),
-    ],
-)
-def test_a_proof_file_in_another_spelling_is_refused(old: bytes, new: bytes) -> None:
-    with pytest.raises(Malformed):
-        LogProof.parse(PROOF.text.replace(old, new))
