@@ -10,6 +10,8 @@ from store.core.shape import VERSION, Count, Run, Time, members, split
 from store.core.text import Hex32
 
 RevokeReason = Literal["compromised", "lost", "superseded"]
+PolicyKind = Literal["redaction", "retention"]
+Bundled = Literal["included", "withheld"]
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -89,6 +91,35 @@ class HoldReleased(Facts, frozen=True, tag="hold.release"):
     reason: str
 
 
+class RetentionPruned(Facts, frozen=True, tag="retention.pruned"):
+    """All events and bodies of a run left the store: by whom, why, and by which policy. What the log said of the run
+    before speaks of nothing that is to be there.
+    """
+
+    run: Run
+    by: str
+    reason: str
+    policy: str | None = None
+
+
+class PolicyChanged(Facts, frozen=True, tag="policy.changed"):
+    """Other rules are in force from here on: their digest or version, and that of those before."""
+
+    policy: PolicyKind
+    now: str
+    before: str | None = None
+
+
+class AccessExport(Facts, frozen=True, tag="access.export"):
+    """A run was written into a bundle: by whom, its SHA-256, the size of the checkpoint in it, with bodies or not."""
+
+    run: Run
+    by: str
+    sha256: Hex32
+    size: Count
+    bodies: Bundled
+
+
 class RecorderStart(Facts, frozen=True, tag="recorder.start"):
     """A program began to write into the store."""
 
@@ -129,6 +160,9 @@ type Leaf = (
     | PayloadErased
     | HoldSet
     | HoldReleased
+    | RetentionPruned
+    | PolicyChanged
+    | AccessExport
     | RecorderStart
     | RecorderStop
     | KeyRotated

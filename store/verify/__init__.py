@@ -29,6 +29,7 @@ _COUNTED = (
     "OPEN_RUN",
     "UNSEALED_TAIL",
     "PAYLOADS_ERASED",
+    "RUNS_PRUNED",
     "GAPS",
     "STALE_CATALOGUE",
     "PARTIAL_LOG",
@@ -83,12 +84,12 @@ def verify_records(
     for done, each in enumerate(runs):
         found = chain.walk(each, records.events(each), log, tally)
         heads.check(found, log)
+        committed = log.runs.get(each, ledger.Commitment())
         if not extent.bodies:
             tally.counts["PAYLOADS_WITHHELD"] += sum(map(len, found.commitments.values()))
-        elif found.count or each not in log.runs:
+        elif found.count or committed.pruned or each not in log.runs:
             kept += bodies.check(records, found, log, tally)
         events += found.count
-        committed = log.runs.get(each, ledger.Commitment())
         sealed = committed.sealed(log.checkpoint[0] if log.checkpoint else 0)
         tally.counts["UNSEALED_TAIL"] += max(0, found.count - sealed)
         tally.counts["UNWITNESSED"] += max(0, found.count - committed.sealed(witnessed or 0))
@@ -96,7 +97,7 @@ def verify_records(
             tally.counts["STALE_CATALOGUE"] += catalogue.get(each) != found.told
         if progress is not None:
             progress(done + 1, len(runs))
-    if not events and (run is None or run not in log.runs):
+    if not events and _is_empty(log, run, tally):
         tally.find("V001", "there is no event in it", run)
     return Verdict(
         subject=_subject(extent, log.origin or "unknown", runs, run),
@@ -109,6 +110,13 @@ def verify_records(
         checkpoint=log.checkpoint,
         key=log.keys.current.label if log.keys else "unknown",
     )
+
+
+def _is_empty(log: ledger.Ledger, run: str | None, tally: Tally) -> bool:
+    """Whether there was nothing to verify; V210 says it of a run that ought to have events."""
+    if run is None:
+        return not tally.counts["RUNS_PRUNED"]
+    return run not in log.runs or log.runs[run].pruned
 
 
 def _subject(extent: Extent, origin: str, runs: list[str], run: str | None) -> str:

@@ -8,9 +8,8 @@ from store.verify.ledger import Commitment, Ledger
 def check(found: Walk, log: Ledger) -> None:
     """Checks one run that has events, or that the log knows."""
     committed = log.runs.get(found.run)
-    if not found.count:
-        if committed is not None:
-            found.find("V210", "the log knows the run, the store has none of its events")
+    if not found.count or (committed is not None and committed.pruned):
+        _check_absence(found, committed)
         return
     committed = committed or Commitment()
     if committed.imported is None:
@@ -32,6 +31,17 @@ def check(found: Walk, log: Ledger) -> None:
         _check_closed(found, committed.closed)
     for seq in found.after:
         found.find("V216", "the run was closed before", seq)
+
+
+def _check_absence(found: Walk, committed: Commitment | None) -> None:
+    if committed is None:
+        return
+    if not committed.pruned:
+        found.find("V210", "the log knows the run, the store has none of its events")
+    elif found.count:
+        found.find("V217", "the log says that it was pruned, its events are there")
+    else:
+        found.tally.counts["RUNS_PRUNED"] += 1
 
 
 def _check_point(found: Walk, log: Ledger) -> None:

@@ -22,18 +22,20 @@ class Commitment:
     """What the log says of one run. Of several leaves that open or close it the first counts.
 
     `heads` are (number of events, hash of the last) of its run.head leaves; `covered` (position, events) of all.
+    A leaf that it was pruned takes the place of all that was said before.
     """
 
     opened: leaf.RunOpened | None = None
     heads: list[tuple[int, str]] = field(default_factory=list)
     closed: leaf.RunClosed | None = None
     imported: leaf.RunImported | None = None
+    pruned: bool = False
     covered: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def promised(self) -> int:
         """How many events the run had at least."""
-        return max((events for _, events in self.covered), default=0)
+        return 0 if self.pruned else max((events for _, events in self.covered), default=0)
 
     def sealed(self, size: int) -> int:
         """How many of its events a checkpoint of `size` leaves covers."""
@@ -169,7 +171,7 @@ def _gather(log: Ledger, position: int, facts: object) -> None:
         case leaf.RunOpened():
             run = log.runs.setdefault(facts.run, Commitment())
             if run.opened is None:
-                run.opened = facts
+                run.opened, run.pruned = facts, False
                 run.covered.append((position, 1))
         case leaf.RunHead():
             run = log.runs.setdefault(facts.run, Commitment())
@@ -185,8 +187,11 @@ def _gather(log: Ledger, position: int, facts: object) -> None:
         case leaf.RunImported():
             run = log.runs.setdefault(facts.run, Commitment())
             if run.imported is None:
-                run.imported = facts
+                run.imported, run.pruned = facts, False
                 run.covered.append((position, facts.n))
+        case leaf.RetentionPruned():
+            log.runs[facts.run] = Commitment(pruned=True)
+            log.erased.pop(facts.run, None)
 
 
 def _keys(vkey: str) -> Keyring | None:

@@ -26,6 +26,7 @@ CODES: Mapping[str, str] = {
     "V214": "closed with another number of events than found",
     "V215": "events root differs",
     "V216": "events after close",
+    "V217": "pruned on record but still present",
     "V301": "leaf not canonical",
     "V401": "signature does not verify",
     "V402": "log shorter than the checkpoint",

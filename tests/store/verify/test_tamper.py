@@ -64,6 +64,7 @@ CASES = {
     "an open run closed without its leaf": Case("V214", runs.close_unlogged, "open", 5),
     "the close states another root": Case("V215", runs.close_root, "closed", 7),
     "T57 an event after the close": Case("V216", runs.after_close, "closed", 8),
+    "a run that is pruned on record and still there": Case("V217", runs.prune_in_name, "closed"),
     "T33 a leaf in another spelling": Case("V301", log.leaf_spelling),
     "a leaf of an unknown type": Case("V301", log.leaf_type),
     "T48 a second beginning of the log": Case("V301", log.second_beginning),
@@ -146,7 +147,7 @@ def test_every_code_has_its_attack() -> None:
     codes = {
         *map(
             "V{}".format,
-            (*range(201, 208), *range(210, 217), 301, *range(401, 405), *range(431, 435), *range(601, 608)),
+            (*range(201, 208), *range(210, 218), 301, *range(401, 405), *range(431, 435), *range(601, 608)),
         )
     }
     assert {case.code for case in CASES.values()} == codes | {"V001"}

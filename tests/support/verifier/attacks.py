@@ -184,6 +184,8 @@ def append_leaf(store: Damage) -> None:
         {"type": "run.open", "run": run, "genesis": HASH, "head": HASH},
         {"type": "run.close", "run": run, "n": store.source.choice([3, 999]), "head": HASH, "root": HASH},
         {"type": "run.head", "run": RUN, "n": 3, "head": HASH},
+        {"type": "retention.pruned", "run": run, "by": "x", "reason": "x"},
+        {"type": "retention.pruned", "run": RUN, "by": "x", "reason": "x"},
         {"type": "store.created", "origin": "x", "vkey": "x"},
         {"type": "zz"},
     ]

@@ -12,6 +12,7 @@ from tests.support.verifier.outcome import Outcome
 from tests.support.verifier.rows import Rows
 
 ABOUT_EVENTS = {"run.open", "run.head", "run.close", "run.import"}
+PRUNED = "retention.pruned"
 
 
 @dataclass
@@ -27,11 +28,12 @@ class Log:
     tree: Tree = field(default_factory=lambda: Tree([]))
 
     def of_run(self, run: str) -> list[tuple[int, Record]]:
-        """List the leaves that name a run; of several that open or close it, only the first."""
+        """List the leaves that name a run, since it was pruned; of several that open or close it, only the first."""
         once: set[object] = set()
         found: list[tuple[int, Record]] = []
+        start = self._pruned_at(run)
         for position, leaf in self.records.items():
-            if leaf.get("run") != run or leaf["type"] in once or leaf["type"] not in ABOUT_EVENTS:
+            if position <= start or leaf.get("run") != run or leaf["type"] in once or leaf["type"] not in ABOUT_EVENTS:
                 continue
             found.append((position, leaf))
             if leaf["type"] != "run.head":
@@ -43,16 +45,26 @@ class Log:
         imported = [str(leaf["origin"]) for _, leaf in self.of_run(run) if leaf["type"] == "run.import"]
         return [*imported, self.origin or ""][0]
 
+    def is_pruned(self, run: str) -> bool:
+        """Say whether a run was pruned, and neither opened nor imported since."""
+        since = {leaf["type"] for _, leaf in self.of_run(run)}
+        return self._pruned_at(run) >= 0 and not since & {"run.open", "run.import"}
+
+    def _pruned_at(self, run: str) -> int:
+        places = (at for at, leaf in self.records.items() if leaf["type"] == PRUNED and leaf["run"] == run)
+        return max(places, default=-1)
+
     def runs(self) -> list[str]:
         """List the runs that leaves name."""
-        about = [leaf for leaf in self.records.values() if leaf["type"] in ABOUT_EVENTS]
+        about = [leaf for leaf in self.records.values() if leaf["type"] in {*ABOUT_EVENTS, PRUNED}]
         return sorted({run for leaf in about if isinstance(run := leaf.get("run"), str)})
 
     def is_erased(self, run: str, seq: int) -> bool:
         """Say whether a leaf tells that the bodies of an event, or of all its run, were erased."""
+        start = self._pruned_at(run)
         return any(
-            leaf["type"] == "payload.erased" and leaf["run"] == run and leaf.get("seq", seq) == seq
-            for leaf in self.records.values()
+            at > start and leaf["type"] == "payload.erased" and leaf["run"] == run and leaf.get("seq", seq) == seq
+            for at, leaf in self.records.items()
         )
 
     def has_root(self, size: int, root: bytes) -> bool:

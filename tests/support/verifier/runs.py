@@ -86,14 +86,23 @@ def _check_end(closing: Record | None, found: Found, outcome: Outcome, *, known:
             found.report(outcome, "V216", row.seq)
 
 
+def _check_absence(found: Found, known: bool, outcome: Outcome, *, pruned: bool) -> None:
+    if not pruned:
+        if known:
+            found.report(outcome, "V210")
+    elif found.rows:
+        found.report(outcome, "V217")
+    else:
+        outcome.count("RUNS_PRUNED")
+
+
 def check_run(run: str, rows: Rows, log: Log, outcome: Outcome) -> Found:
     """Verify the events of one run and hold them against the log."""
     outcome.count("runs")
     found = check_events(run, rows, log, outcome)
     leaves = log.of_run(run)
-    if not found.rows:
-        if leaves:
-            found.report(outcome, "V210")
+    if log.is_pruned(run) or not found.rows:
+        _check_absence(found, bool(leaves), outcome, pruned=log.is_pruned(run))
         return found
     imported = [leaf for _, leaf in leaves if leaf["type"] == "run.import"]
     if not imported:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.support.verifier.bodies import check_bodies
-from tests.support.verifier.log import check_log
+from tests.support.verifier.log import Log, check_log
 from tests.support.verifier.notes import Key
 from tests.support.verifier.outcome import Outcome
 from tests.support.verifier.rows import CouldNotRunError, opened
@@ -21,11 +21,16 @@ def verify(folder: Path, run: str | None = None, pin: str | None = None) -> Outc
             log = check_log(rows, pinned, outcome)
             for one in [run] if run is not None else sorted({*rows.runs(), *log.runs()}):
                 found = check_run(one, rows, log, outcome)
-                if found.rows or not log.of_run(one):
+                if found.rows or log.is_pruned(one) or not log.of_run(one):
                     check_bodies(found, rows, log, outcome)
             # of one run that the log knows, V210 says it already
-            if not outcome.counts.get("events") and (run is None or not log.of_run(run)):
+            empty = not outcome.counts.get("events")
+            if empty and not (outcome.counts.get("RUNS_PRUNED") if run is None else _is_missing(run, log)):
                 outcome.report("V001", run)
     except CouldNotRunError as error:
         outcome.status, outcome.trouble = 3, str(error)
     return outcome
+
+
+def _is_missing(run: str, log: Log) -> bool:
+    return bool(log.of_run(run)) and not log.is_pruned(run)

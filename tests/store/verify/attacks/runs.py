@@ -58,6 +58,15 @@ def _remove(attacker: Attacker, name: str) -> None:
     attacker.db.execute("DELETE FROM runs WHERE id = ?", (run,))
 
 
+def prune_in_name(attacker: Attacker) -> None:
+    """A leaf that says that a run has left the store, which it has not."""
+    ((size,),) = attacker.db.execute("SELECT COUNT(*) FROM leaves").fetchall()
+    said: dict[str, object] = {"type": "retention.pruned", "run": attacker.run("closed"), "by": "x", "reason": "x"}
+    said |= {"ts": "2026-11-30T02:00:34.378889Z", "v": 1}
+    attacker.db.execute("INSERT INTO leaves (position, leaf) VALUES (?, ?)", (size, encoded(said)))
+    attacker.regrow()
+
+
 def unlogged_run(attacker: Attacker) -> str:
     """A copy of a run under another id, with all that belongs to it but its leaves."""
     run, copy = attacker.run("closed"), "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
