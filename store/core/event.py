@@ -7,7 +7,7 @@ import msgspec
 
 from store.core import canonical
 from store.core.model import EVENT_TYPES, Fact
-from store.core.shape import VERSION, Count, Run, Time, split, type_name
+from store.core.shape import VERSION, Count, Run, Shape, Time, type_name
 from store.core.text import Hex32
 
 
@@ -46,6 +46,9 @@ class Event(msgspec.Struct, frozen=True):
         return self.place.seq
 
 
+_SHAPE = Shape(Place, EVENT_TYPES)
+
+
 def encode(place: Place, members: canonical.Record) -> bytes:
     """The canonical bytes of an event: what it says (`members`, from `draft.seal`) and where it stands.
 
@@ -59,12 +62,13 @@ def decode(raw: bytes) -> Event:
 
     Raises UnknownVersion, UnknownShape, or Malformed for bytes that are no record at all.
     """
-    return from_record(canonical.parse(raw))
+    place, facts = _SHAPE.read(raw)
+    return Event(place, cast("Fact", facts))
 
 
 def from_record(record: canonical.Record) -> Event:
     """The event that a parsed record tells. Raises as `decode` does."""
-    place, facts = split(record, Place, EVENT_TYPES)
+    place, facts = _SHAPE.split(record)
     return Event(place, cast("Fact", facts))
 
 

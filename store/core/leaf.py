@@ -6,7 +6,7 @@ import msgspec
 
 from store.core import canonical
 from store.core.model import Facts
-from store.core.shape import VERSION, Count, Run, Time, members, split
+from store.core.shape import VERSION, Count, Run, Shape, Time, members
 from store.core.text import Hex32
 
 RevokeReason = Literal["compromised", "lost", "superseded"]
@@ -171,6 +171,8 @@ type Leaf = (
 
 LEAF_TYPES: dict[str, type[Facts]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Leaf.__value__)}
 
+_SHAPE = Shape(Moment, LEAF_TYPES)
+
 
 def encode(ts: str, leaf: Leaf) -> bytes:
     """The canonical bytes of a leaf written at `ts`."""
@@ -179,5 +181,5 @@ def encode(ts: str, leaf: Leaf) -> bytes:
 
 def decode(raw: bytes) -> tuple[str, Facts]:
     """When a leaf was written, and what it says. Raises UnknownVersion, UnknownShape or Malformed."""
-    moment, facts = split(canonical.parse(raw), Moment, LEAF_TYPES)
+    moment, facts = _SHAPE.read(raw)
     return moment.ts, facts

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from store.core.text import Body, Headers, Hex32, Pairs, Text
+from store.core.text import Body, Headers, Hex32, Number, Pairs, Tallies, Text
 
 Ended = Literal["complete", "client_gone", "reset", "timeout", "refused_by_policy", "truncated", "recorder_stopped"]
 ErrorKind = Literal["dns", "connect", "tls", "timeout", "reset", "client_gone", "refused", "recorder_stopped"]
@@ -36,7 +36,7 @@ class Parent(Facts, frozen=True):
     """The event of another run that this run goes on from."""
 
     run: str
-    seq: int
+    seq: Number
     event_hash: Hex32
 
 
@@ -51,7 +51,7 @@ class Policies(Facts, frozen=True):
 class LogPoint(Facts, frozen=True):
     """A checkpoint of the store log that was the newest at some time."""
 
-    size: int
+    size: Number
     root: Hex32
 
 
@@ -78,17 +78,17 @@ class HttpRequest(Facts, frozen=True, tag="http.request"):
     method: Text
     scheme: Text
     host: Text
-    port: int
+    port: Number
     path: Text
     http_version: Text
     headers: Headers
     query: Body | None = None
     body: Body | None = None
     streaming: bool = False
-    wire_bytes: int | None = None
+    wire_bytes: Number | None = None
     exact: bool = True
     truncated: bool = False
-    redactions: list[list[str | int]] | None = None
+    redactions: Tallies | None = None
     kind: str | None = msgspec.field(default=None, name="class")
     boundary: str | None = None
     effect: str | None = None
@@ -105,22 +105,22 @@ class HttpRequest(Facts, frozen=True, tag="http.request"):
 class HttpRequestEnd(Facts, frozen=True, tag="http.request.end"):
     """The end of a streamed upload."""
 
-    req: int
+    req: Number
     ended: Ended
     body: Body | None = None
     chunks: Body | None = None
     trailers: Headers | None = None
-    wire_bytes: int | None = None
+    wire_bytes: Number | None = None
     exact: bool = True
     truncated: bool = False
-    redactions: list[list[str | int]] | None = None
+    redactions: Tallies | None = None
 
 
 class HttpResponse(Facts, frozen=True, tag="http.response"):
     """The outcome of a request once a status line has arrived."""
 
-    req: int
-    status: int
+    req: Number
+    status: Number
     http_version: Text
     headers: Headers
     ended: Ended
@@ -129,16 +129,16 @@ class HttpResponse(Facts, frozen=True, tag="http.response"):
     trailers: Headers | None = None
     body: Body | None = None
     chunks: Body | None = None
-    wire_bytes: int | None = None
+    wire_bytes: Number | None = None
     exact: bool = True
     truncated: bool = False
-    redactions: list[list[str | int]] | None = None
+    redactions: Tallies | None = None
     upstream: Text | None = None
     tls: Text | None = None
-    first_byte_us: int | None = None
-    total_us: int | None = None
+    first_byte_us: Number | None = None
+    total_us: Number | None = None
     model: Text | None = None
-    usage: list[list[str | int]] | None = None
+    usage: Tallies | None = None
     stop: Text | None = None
     tools: list[Text] | None = None
     provider_request_id: Text | None = None
@@ -149,29 +149,29 @@ class HttpResponse(Facts, frozen=True, tag="http.response"):
 class HttpError(Facts, frozen=True, tag="http.error"):
     """The outcome of a request when no status line arrived; `detail` is a body."""
 
-    req: int
+    req: Number
     kind: ErrorKind
     detail: Body | None = None
-    total_us: int | None = None
+    total_us: Number | None = None
 
 
 class WsMessage(Facts, frozen=True, tag="ws.message"):
     """One WebSocket message (RFC 6455)."""
 
-    req: int
+    req: Number
     direction: Literal["to_server", "to_client"]
     opcode: Literal["text", "binary"]
     body: Body
-    wire_bytes: int | None = None
+    wire_bytes: Number | None = None
     exact: bool = True
-    redactions: list[list[str | int]] | None = None
+    redactions: Tallies | None = None
 
 
 class WsClose(Facts, frozen=True, tag="ws.close"):
     """The end of a WebSocket with its code (RFC 6455, section 7.4)."""
 
-    req: int
-    code: int
+    req: Number
+    code: Number
     by: Literal["client", "server", "unknown"]
     reason: Body | None = None
 
@@ -190,17 +190,17 @@ class TunnelOpen(Facts, frozen=True, tag="tunnel.open"):
     """A connection that was passed through unopened, and why."""
 
     host: Text
-    port: int
+    port: Number
     reason: Literal["excluded", "pinned", "local", "cleartext_h2", "not_http", "upgrade"]
 
 
 class TunnelClose(Facts, frozen=True, tag="tunnel.close"):
     """The end of a tunnel: what passed, counted."""
 
-    open: int
-    sent_bytes: int
-    received_bytes: int
-    duration_us: int
+    open: Number
+    sent_bytes: Number
+    received_bytes: Number
+    duration_us: Number
 
 
 class Gap(Facts, frozen=True, tag="gap"):
@@ -236,15 +236,15 @@ class RunSpawn(Facts, frozen=True, tag="run.spawn"):
 class RunClose(Facts, frozen=True, tag="run.close"):
     """The end of a run: over all events before this one, how many, their head and their RFC 6962 root."""
 
-    n: int
+    n: Number
     head: Hex32
     root: Hex32
     reason: CloseReason
-    counts: list[list[str | int]]
-    dropped: int = 0
-    partial: int = 0
+    counts: Tallies
+    dropped: Number = 0
+    partial: Number = 0
     children: list[str] | None = None
-    exit_code: int | None = None
+    exit_code: Number | None = None
     clock: Literal["resumed"] | None = None
 
 
@@ -252,8 +252,8 @@ class Verdict(Facts, frozen=True, tag="verdict"):
     """What a replay found: its sentence, its exit code, how many of each, and the whole report as a body."""
 
     verdict: Text
-    exit_code: int
-    counts: list[list[str | int]]
+    exit_code: Number
+    counts: Tallies
     report: Body
 
 

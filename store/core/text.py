@@ -5,8 +5,11 @@ from typing import Annotated
 
 import msgspec
 
+from store.core.canonical import INTEGER_MAX
 from store.core.errors import Malformed
 
+type Number = Annotated[int, msgspec.Meta(ge=-INTEGER_MAX, le=INTEGER_MAX)]
+type Tallies = list[list[str | Number]]
 type Hex32 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 

@@ -14,7 +14,7 @@ from store.core.shape import Count, Run
 PAGE = Path(__file__).parents[2] / "docs" / "format.md"
 
 _KINDS: dict[object, str] = {
-    int: "int",
+    text.Number: "int",
     bool: "bool",
     str: "str",
     text.Body: "body",
@@ -24,7 +24,7 @@ _KINDS: dict[object, str] = {
     text.Hex32: "hash",
     Run: "run",
     Count: "count",
-    list[list[str | int]]: "tallies",
+    text.Tallies: "tallies",
     list[text.Text]: "array of text",
     list[str]: "array of str",
 }

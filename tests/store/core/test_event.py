@@ -1,6 +1,9 @@
 """Events: every type goes to bytes and back, and what version 1 does not know is refused or left undecided."""
 
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -12,7 +15,7 @@ from store.core.errors import Malformed
 from store.core.event import Event, Place
 from store.core.model import EVENT_TYPES, Facts
 from store.core.shape import UnknownShape, UnknownVersion
-from tests.vectors import samples
+from tests.vectors import refused, samples
 
 EVENTS = list(samples.events())
 PLACE = Place(samples.RUN, 3, samples.HEX, samples.TIME, 17)
@@ -53,6 +56,69 @@ def test_any_changed_byte_is_refused_or_breaks_the_hash(at: int, mask: int) -> N
     except Malformed:
         happened = None
     assert happened != event.decode(RAW)
+
+
+def outcome(read: Callable[[], Event]) -> Event | type[Malformed]:
+    """What reading gives, or how it fails."""
+    try:
+        return read()
+    except Malformed as error:
+        return type(error)
+
+
+def by_rule(raw: bytes) -> Event | type[Malformed]:
+    """What the rules give one after the other, without the shorter way."""
+    return outcome(lambda: event.from_record(canonical.parse(raw)))
+
+
+def in_short(raw: bytes) -> Event | type[Malformed]:
+    return outcome(lambda: event.decode(raw))
+
+
+ODD = [
+    b"9007199254740992",
+    b"-0",
+    b"0",
+    b"1.0",
+    b"null",
+    b"true",
+    b'"',
+    b'"\\u0061"',
+    b"{}",
+    b"[]",
+    b" ",
+    b",",
+    b'"v":1,',
+    b"\xff",
+]
+
+
+@given(which=st.sampled_from(EVENTS), source=st.randoms(use_true_random=False), odd=st.sampled_from(ODD))
+def test_the_short_way_to_an_event_refuses_what_the_rules_refuse(
+    which: tuple[str, Facts, tuple[bytes, ...]], source: Random, odd: bytes
+) -> None:
+    raw = encoded(*which[1:])
+    assert in_short(raw) == by_rule(raw)
+    start = source.randrange(len(raw))
+    end = min(len(raw), start + source.randrange(4))
+    for changed in (raw[:start] + odd + raw[end:], raw[:start] + raw[end:], raw[:end] + raw[start:]):
+        assert in_short(changed) == by_rule(changed)
+
+
+@given(which=st.sampled_from(EVENTS), source=st.randoms(use_true_random=False), odd=st.sampled_from(ODD))
+def test_the_short_way_refuses_odd_values_in_odd_places(
+    which: tuple[str, Facts, tuple[bytes, ...]], source: Random, odd: bytes
+) -> None:
+    raw = encoded(*which[1:])
+    values = [found.span() for found in re.finditer(rb'(?<=":)("[^"]*"|[0-9]+|true|false)', raw)]
+    start, end = source.choice(values)
+    changed = raw[:start] + odd + raw[end:]
+    assert in_short(changed) == by_rule(changed)
+
+
+@pytest.mark.parametrize("why", refused.SPELLINGS)
+def test_the_short_way_refuses_each_refused_spelling(why: str) -> None:
+    assert in_short(refused.SPELLINGS[why]) == by_rule(refused.SPELLINGS[why])
 
 
 @pytest.mark.parametrize(
@@ -98,6 +164,8 @@ def test_any_changed_byte_is_refused_or_breaks_the_hash(at: int, mask: int) -> N
 def test_a_record_that_version_1_does_not_know_is_refused(changed: dict[str, canonical.Json]) -> None:
     with pytest.raises(UnknownShape):
         event.from_record(record(**changed))
+    with pytest.raises(UnknownShape):
+        event.decode(canonical.encode(record(**changed)))
 
 
 @pytest.mark.parametrize("missing", ["v", "run", "seq", "prev", "ts", "mono_us", "method", "type"])
