@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from addons.capture import Capture
 from addons.chain import Chain
+from addons.control import Control
 from addons.guard import Guard, Where
 from addons.keeping import Keeping
 from addons.options import RecorderOptions
@@ -21,6 +22,7 @@ class Program:
 
     guard: Guard
     run_tag: RunTag
+    control: Control
     tunnel: Tunnel
     capture: Capture
     websocket: WebSocket
@@ -32,6 +34,7 @@ class Program:
         return [
             self.guard,  # may it speak through us, and to whom it wants?
             self.run_tag,  # which run does it belong to? What it says of that goes no further
+            self.control,  # is it for the recorder itself?
             self.tunnel,  # does it pass unopened?
             self.capture,  # it is recorded before it leaves, and its outcome before the agent has it
             self.websocket,  # so is what follows an upgrade
@@ -45,6 +48,7 @@ def program(keeping: Keeping, options: RecorderOptions, listening: Where) -> Pro
     return Program(
         guard=Guard(keeping, options.token, listening),
         run_tag=run_tag,
+        control=Control(keeping),
         tunnel=Tunnel(keeping, run_tag, options),
         capture=Capture(keeping, options),
         websocket=WebSocket(keeping),

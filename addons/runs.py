@@ -85,6 +85,11 @@ class Runs:
             known = self._by_name.get(tag.name) if tag.name else self._own
             return known or await self._open_by_itself(tag)
 
+    async def spawn(self, parent: OpenRun, name: str) -> OpenRun | None:
+        """Opens a child of an open run; None when a run of that name is open."""
+        async with self._opening:
+            return None if name in self._by_name else await self._open_child(name, parent)
+
     def append(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
         """Appends to a run. Raises InvalidEvent when it has been closed meanwhile."""
         if run.closed:
@@ -130,13 +135,16 @@ class Runs:
         await asyncio.gather(*self._closing)
 
     async def _open_by_itself(self, tag: Tag) -> OpenRun:
-        parent = self._by_name.get(tag.parent) if tag.parent else None
+        run = await self._open_child(tag.name, self._by_name.get(tag.parent) if tag.parent else None)
+        if not tag.name:
+            self._own = run
+        return run
+
+    async def _open_child(self, name: str, parent: OpenRun | None) -> OpenRun:
         placed = None if parent is None else await parent.last
         named = None if parent is None or placed is None else Parent(parent.id, placed.seq, placed.hash.hex())
         make = self._options.run_draft or run_draft
-        run = self._open(make(tag.name, named), tag.name, Redactor(self._options.secrets), closes_when_idle=True)
-        if not tag.name:
-            self._own = run
+        run = self._open(make(name, named), name, Redactor(self._options.secrets), closes_when_idle=True)
         if parent is not None:
             genesis = digest.genesis_prev(self._writer.origin, run.id).hex()
             self.append(parent, Draft(RunSpawn(child=run.id, genesis=genesis)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from proxy.words import count, duration, folded, moment, shown, size
+from proxy.words import count, duration, folded, moment, printable, shown, size
 from store.core.errors import EdgetapeError
 from store.core.event import Event
 from store.core.model import (
@@ -26,9 +26,11 @@ from store.core.model import (
 )
 from store.core.text import Apart, Text
 from store.exchange import Exchange, Happening, Step
+from store.labels import note
 
 QUERY_CHARS_MAX = 80
 PATH_CHARS_MAX = 100
+NOTE_CHARS_MAX = 100
 
 _FAILURES = {
     "dns": "the host name could not be resolved",
@@ -193,7 +195,8 @@ def _other_line(happening: Happening, look: Look) -> Line:
             what = {"now": "the time", "random": "random bytes", "uuid": "an id"}[kind]
             return Line(happening.step, at_us, None, "value", f"{what} handed to the agent", "good")
         case Note(kind=kind):
-            return Line(happening.step, at_us, None, "note", f"the agent notes: {kind}", "good")
+            said = folded(printable(note.line(kind, _body(happening, look)), one_line=True), NOTE_CHARS_MAX)
+            return Line(happening.step, at_us, None, "note", f"the agent notes: {said}", "good")
         case RpcMessage(direction=direction, method=method):
             name = shown(look.text(event, method)) if method is not None else "a message"
             whither = "to" if direction == "to_server" else "from"
@@ -202,6 +205,15 @@ def _other_line(happening: Happening, look: Look) -> Line:
             words = f"not recorded from {moment(since)} to {moment(until)}: {shown(look.text(event, reason))}"
             return Line(happening.step, at_us, None, "gap", words, "bad")
     return Line(happening.step, at_us, None, "", event.type, "odd")
+
+
+def _body(happening: Happening, look: Look) -> bytes:
+    """The body of a note, nothing where it is gone."""
+    facts = happening.event.facts
+    try:
+        return look.body(happening.event, facts.body if isinstance(facts, Note) else None)
+    except EdgetapeError:
+        return b""
 
 
 def _tunnel_line(happening: Happening, facts: TunnelOpen, look: Look) -> Line:

@@ -8,6 +8,7 @@ from replay_server.answer import Recorded
 from replay_server.normalise import Told
 from replay_server.report import Report
 from store.core import chunks
+from store.core.control.calls import NoteKind, ValueKind
 from store.core.draft import Draft, Sheet
 from store.core.form import Pairs, first
 from store.core.model import (
@@ -18,14 +19,16 @@ from store.core.model import (
     HttpError,
     HttpRequest,
     HttpResponse,
+    Note,
     Parent,
     Policies,
     RunOpen,
     TunnelClose,
     TunnelOpen,
+    Value,
     Verdict,
 )
-from store.core.redact import RULES, Redactor, stored
+from store.core.redact import RULES, Redacted, Redactor, stored
 from store.core.redaction.marks import tally
 from store.core.text import Headers
 from store.labels.classify import RULES as LABEL_RULES
@@ -103,6 +106,16 @@ class Ledger:
     def error(self, request: Ticket, kind: ErrorKind) -> None:
         """A recorded failure that was served as one."""
         self._append(Draft(HttpError(req=_LATER, kind=kind)), request)
+
+    def value(self, kind: ValueKind, body: bytes) -> None:
+        """A recorded value that was handed out again."""
+        sheet = Sheet()
+        self._append(sheet.draft(Value(kind=kind, body=sheet.apart(stored(body), "application/json"))))
+
+    def note(self, kind: NoteKind, body: Redacted) -> None:
+        """What the agent noted."""
+        sheet = Sheet()
+        self._append(sheet.draft(Note(kind=kind, body=sheet.apart(body, "application/json"))))
 
     def tunnel(self, host: str, port: int) -> Ticket:
         """A connection to the agent's own listener."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from replay_server import drift
 from replay_server.answer import Answer, Live, Recorded, build, failure
+from replay_server.control import Control
 from replay_server.findings import Drifted, Findings, Missed, Reordered
 from replay_server.ledger import Ledger
 from replay_server.match import Match, Matcher, Tier
@@ -13,10 +14,12 @@ from replay_server.modes import Policy
 from replay_server.normalise import Told, told
 from replay_server.order import Order, missing
 from replay_server.problem import Name, problem
+from replay_server.recollection import Recollection
 from replay_server.report import Json, drift_document, missed_document
 from replay_server.standins import StandIns
 from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
 from replay_server.wording import drift_lines
+from store.core.control.calls import is_ours
 from store.core.form import Asked, Form
 from store.core.model import Ended
 from store.core.redact import Redactor
@@ -46,14 +49,19 @@ class Session:
     findings: Findings = field(init=False)
     _matcher: Matcher = field(init=False)
     _standins: StandIns = field(init=False)
+    _control: Control = field(init=False)
 
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
         self._matcher = Matcher(self.tape.endpoints, self.tape.optional, self.tape.form)
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
+        recollection = Recollection(self.tape.happenings, self.tape.told)
+        self._control = Control(recollection, self.ledger, self.redactor, self.findings, self.policy, self.stopped)
 
     def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply:
         """Answers one live request. `placed` says that the request itself named whom it is for."""
+        if is_ours(raw.endpoint.host):
+            return Reply(build(self._control.answer(raw), live), lambda _: None)
         self.findings.requests += 1
         said = told(raw, self.redactor)
         if self.stopped.is_set():
@@ -91,7 +99,8 @@ class Session:
         """The findings of the whole replay, what was never requested included."""
         if not self.stopped.is_set():
             waiting = self._matcher.never_requested()
-            self.findings.never_requested = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
+            asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
+            self.findings.never_requested = sorted(asked + self._control.recollection.never_asked())
         return self.findings
 
     def fail(self, sentence: str) -> Recorded:

@@ -15,10 +15,10 @@ from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
 from store.core.jsontext import Octets
-from store.core.model import ErrorKind, HttpRequestEnd, HttpResponse
+from store.core.model import ErrorKind, HttpRequestEnd, HttpResponse, Note, Value
 from store.core.redact import is_withheld
 from store.core.text import Text
-from store.exchange import Exchange, exchanges
+from store.exchange import Exchange, Happening, steps
 from store.labels.classify import request_labels, response_labels
 from store.labels.dialect import RequestLabels
 from store.reader import BodyUnavailable, Reader, RunInfo
@@ -43,7 +43,9 @@ class Tape:
         self.rules = rules
         self._reader = reader
         with _no_collection():
-            self.exchanges = exchanges(reader.events(run.id))
+            found = steps(reader.events(run.id))
+        self.exchanges = [step for step in found if isinstance(step, Exchange)]
+        self.happenings = [step for step in found if isinstance(step, Happening)]
         self.endpoints = [self._endpoint(exchange) for exchange in self.exchanges]
         self._known = frozenset(self.endpoints)
         self.optional = set(self._telemetry())
@@ -82,6 +84,11 @@ class Tape:
         _, marks = unmarked(self._text(exchange, facts.path))
         form, _ = self.rules.form(Asked(endpoint, query, as_stored(headers, exact=exact), body, marks))
         return form
+
+    def told(self, happening: Happening) -> bytes:
+        """The body of a recorded value or note. Raises BodyUnavailable."""
+        facts = happening.event.facts
+        return self._reader.body(happening.event, facts.body if isinstance(facts, Value | Note) else None)
 
     def headers(self, index: int) -> Pairs:
         """The headers of a recorded request."""

@@ -1,0 +1,85 @@
+"""What a replay does about a call to the control endpoint: answers it from the recording and counts what differs."""
+
+import asyncio
+from dataclasses import dataclass
+
+from replay_server.answer import Recorded
+from replay_server.findings import Drifted, Findings, Missed
+from replay_server.ledger import Ledger
+from replay_server.match import Tier
+from replay_server.modes import Policy
+from replay_server.problem import Name, problem
+from replay_server.recollection import Recalled, Recollection, kind_of, page, place_of
+from replay_server.report import drift_document, missed_document
+from replay_server.wording import drift_lines
+from store.core.control import calls
+from store.core.control.calls import Noted, Said, Spawned, Wanted
+from store.core.form import Asked
+from store.core.redact import Content, Redactor
+from store.reader import BodyUnavailable
+
+
+@dataclass(slots=True)
+class Control:
+    """One replay's control endpoint. `stopped` is set by the drift that ends the replay."""
+
+    recollection: Recollection
+    ledger: Ledger
+    redactor: Redactor
+    findings: Findings
+    policy: Policy
+    stopped: asyncio.Event
+
+    def answer(self, raw: Asked) -> Recorded:
+        """Answers a request to the endpoint."""
+        place = raw.endpoint
+        path, query = place.path.decode("latin-1"), raw.query.decode("latin-1")
+        call = calls.call(place.method, path, query, raw.headers, raw.body)
+        if isinstance(call, Said):
+            return page(call)
+        self.findings.requests += 1
+        if self.stopped.is_set():
+            self.findings.after_stop += 1
+            return self._drifted(self.findings.drifts[-1])
+        if isinstance(call, Noted):
+            body = self.redactor.body(call.content, Content(b"application/json"))
+            self.ledger.note(call.kind, body)
+            call = Noted(call.kind, body.content)
+        try:
+            recalled = self.recollection.recall(call)
+        except BodyUnavailable as error:
+            return self._unserved(kind_of(call), f"what was recorded cannot be served: {error}")
+        return self._told(call, recalled)
+
+    def _told(self, call: Wanted | Noted | Spawned, recalled: Recalled) -> Recorded:
+        kind = kind_of(call)
+        if recalled.answer is None:
+            return self._missed(kind, recalled.last)
+        if isinstance(call, Wanted):
+            self.ledger.value(call.kind, recalled.answer.body)
+        if not recalled.changes:
+            self.findings.matched += 1
+            return recalled.answer
+        step = recalled.step or 0
+        cause = self.findings.drift(step, recalled.seq, place_of(kind), list(recalled.changes), "")
+        if self.policy.act(Tier.DRIFTED) == "serve":
+            return recalled.answer
+        self.findings.stopped_at = step
+        self.stopped.set()
+        return self._drifted(cause)
+
+    def _drifted(self, cause: Drifted) -> Recorded:
+        return problem("drifted", "\n".join(drift_lines(cause)), drift_document(cause))
+
+    def _missed(self, kind: str, last: int | None) -> Recorded:
+        name: Name = "unexpected" if last is None else "exhausted"
+        detail = "" if last is None else f"the recording answered it last at step {last}"
+        missed = Missed(place_of(kind), self.findings.requests, last, detail)
+        (self.findings.unexpected if last is None else self.findings.exhausted).append(missed)
+        said = "is not in the recording" if last is None else "was asked for more often than recorded"
+        return problem(name, f"{missed.place} {said}" + (f"; {detail}" if detail else ""), missed_document(missed))
+
+    def _unserved(self, kind: str, reason: str) -> Recorded:
+        missed = Missed(place_of(kind), self.findings.requests, None, reason)
+        self.findings.unserved.append(missed)
+        return problem("unserved", reason, missed_document(missed))
