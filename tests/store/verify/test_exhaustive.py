@@ -26,7 +26,6 @@ from tests.store.verify.attacker import Attacker
 from tests.support.sample import Sample
 from tests.support.tape import Call, tape
 
-
 BLOCKS = "SELECT run, number, start, length, frame, stored FROM blocks ORDER BY run, number"
 
 
