@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store import envelopes, journal, log, openings, payloads
+from store import envelopes, journal, log, openings, payloads, standing
 from store.core import leaf
 from store.core.errors import EdgetapeError, Malformed
 from store.splices.blocklog import BlockLog
@@ -59,7 +59,7 @@ def affected(connection: sqlite3.Connection, erasure: Erasure) -> list[Body]:
     last = journal.head(connection, erasure.run)
     if last is None or last.type != "run.close":
         raise ErasureRefused(f"run {erasure.run} is still open", hint="bodies are erased once it is closed")
-    held = holder(connection, erasure.run)
+    held = standing.of_run(connection, erasure.run).hold
     if held is not None:
         raise ErasureRefused(
             f"run {erasure.run} is held: {held.reason}", hint=f"edgetape hold {erasure.run} --release --reason WORDS"
@@ -78,25 +78,6 @@ def erase(connection: sqlite3.Connection, erasure: Erasure, guard: Guard, ts: st
     _resplice(connection, run, guard)
     for facts in erasure.leaves():
         log.append(connection, ts, facts)
-
-
-def holder(connection: sqlite3.Connection, run: str) -> leaf.HoldSet | None:
-    """The hold that stands on a run."""
-    held = None
-    for _, facts in _leaves_of(connection, run):
-        if isinstance(facts, leaf.HoldSet):
-            held = facts
-        elif isinstance(facts, leaf.HoldReleased):
-            held = None
-    return held
-
-
-def erased(connection: sqlite3.Connection, run: str, seq: int) -> tuple[str, leaf.PayloadErased] | None:
-    """When and why the bodies of an event were erased, if they were."""
-    for ts, facts in _leaves_of(connection, run):
-        if isinstance(facts, leaf.PayloadErased) and facts.seq in (None, seq):
-            return ts, facts
-    return None
 
 
 def tidy(connection: sqlite3.Connection) -> None:
@@ -133,14 +114,3 @@ def _resplice(connection: sqlite3.Connection, run: str, guard: Guard) -> None:
         [(run, span.number, span.start, span.length, span.frame, stored) for span, stored in blocks],
     )
     openings.move(connection, run, kept, respliced.places)
-
-
-def _leaves_of(connection: sqlite3.Connection, run: str) -> Iterable[tuple[str, object]]:
-    query = "SELECT leaf FROM leaves WHERE instr(leaf, CAST(? AS BLOB)) ORDER BY position"
-    for (raw,) in connection.execute(query, (run,)).fetchall():
-        try:
-            ts, facts = leaf.decode(bytes(raw))
-        except Malformed:
-            continue  # `edgetape verify` names it
-        if getattr(facts, "run", None) == run:
-            yield ts, facts

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from store import database, envelopes, erasure, openings, payloads
+from store import database, envelopes, openings, payloads, standing
 from store.core import digest, event
 from store.core.errors import EdgetapeError, Malformed, StoreUnusable, UnknownRun
 from store.core.event import Event
@@ -196,7 +196,7 @@ class Reader:
             if _commits(row, apart.body):
                 return OpeningInfo(row.pointer, row.sha256, row.length)
         with database.explained(self.folder):
-            erased = erasure.erased(self._connection, happened.run, happened.seq)
+            erased = standing.erased(self._connection, happened.run, happened.seq)
         if erased is None:
             said = f"a body of event {happened.seq} is missing or damaged"
             raise BodyUnavailable(said, hint="`edgetape verify` says which")

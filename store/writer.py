@@ -16,6 +16,7 @@ from typing import Literal
 import store
 from store import arrival, database, journal, log, recovery, sealing
 from store import erasure as erasing
+from store.adoption import adopt
 from store.arrival import Arrival
 from store.cadence import Cadence
 from store.commit import Apply, Committer, Rhythm, Work
@@ -31,7 +32,7 @@ from store.erasure import Erasure
 from store.founding import found
 from store.identifier import new_run_id
 from store.keys import Signer
-from store.lease import Lease, inherited
+from store.lease import Lease
 from store.livelogs import LiveLogs
 from store.splices.guard import Check, Guard
 from store.ticket import Ticket
@@ -216,29 +217,15 @@ class Writer:
         self._compactor.seal(connection, run)
 
     def _adopt(self) -> Ticket:
-        """Ends the runs whose writers are dead. One that is damaged stays as it is: it must not keep others out."""
+        """Ends the runs whose writers are dead."""
+
+        def close(connection: sqlite3.Connection, run: str) -> None:
+            self._close(connection, run, "crash_recovered", None, dead=True)
 
         def apply(connection: sqlite3.Connection) -> None:
-            leases = connection.execute(
-                "SELECT run, owner FROM leases WHERE owner <> ?", (self._lease.owner,)
-            ).fetchall()
-            for run, owner in leases:
-                with inherited(self._leases, owner) as dead:
-                    if dead:
-                        self._adopt_one(connection, run)
+            self.unrecovered = adopt(connection, self._leases, self._lease.owner, self._logs, close)
 
         return self._committer.submit(lambda: apply)
-
-    def _adopt_one(self, connection: sqlite3.Connection, run: str) -> None:
-        connection.execute("SAVEPOINT adopted")
-        marks = self._logs.mark()
-        try:
-            self._close(connection, run, "crash_recovered", None, dead=True)
-        except (EdgetapeError, ValueError) as error:
-            connection.execute("ROLLBACK TO adopted")
-            self._logs.undo(marks)
-            self.unrecovered[run] = error
-        connection.execute("RELEASE adopted")
 
     def _log(self, facts: leaf.Leaf) -> Ticket:
         def apply(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,41 @@
+"""Ends the runs whose writers died, in the caller's transaction (docs/format.md, sections 4-5)."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from store.core.errors import EdgetapeError
+from store.lease import inherited
+from store.livelogs import LiveLogs
+
+type Close = Callable[[sqlite3.Connection, str], object]
+
+
+def adopt(
+    connection: sqlite3.Connection, leases: Path, owner: str, logs: LiveLogs, close: Close
+) -> dict[str, Exception]:
+    """Lets `close` end every run that a dead writer left open; those that it could not end, and why.
+
+    A damaged run stays as it is: it must not keep others out.
+    """
+    refused: dict[str, Exception] = {}
+    for run, other in connection.execute("SELECT run, owner FROM leases WHERE owner <> ?", (owner,)).fetchall():
+        with inherited(leases, other) as dead:
+            error = _tried(connection, run, logs, close) if dead else None
+        if error is not None:
+            refused[run] = error
+    return refused
+
+
+def _tried(connection: sqlite3.Connection, run: str, logs: LiveLogs, close: Close) -> Exception | None:
+    connection.execute("SAVEPOINT adopted")
+    marks = logs.mark()
+    refused: Exception | None = None
+    try:
+        close(connection, run)
+    except (EdgetapeError, ValueError) as error:
+        connection.execute("ROLLBACK TO adopted")
+        logs.undo(marks)
+        refused = error
+    connection.execute("RELEASE adopted")
+    return refused

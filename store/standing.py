@@ -1,0 +1,89 @@
+"""What the store log says was done to runs: held, erased, pruned (docs/format.md, sections 5 and 6)."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from store.core import leaf
+from store.core.errors import Malformed
+
+# As they stand in the canonical bytes of a leaf, where no text can spell them.
+_KINDS = tuple(
+    f'"type":"{kind}"'.encode()
+    for kind in ("hold.set", "hold.release", "payload.erased", "retention.pruned", "run.import")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is said of one run. `erased` are the seqs whose bodies are gone, None among them for all; `erasure` is
+    when, and as what, bodies were erased last; `pruned` when and why the whole run left.
+    """
+
+    hold: leaf.HoldSet | None = None
+    erased: frozenset[int | None] = frozenset()
+    erasure: tuple[str, leaf.PayloadErased] | None = None
+    pruned: tuple[str, leaf.RetentionPruned] | None = None
+
+    def after(self, ts: str, facts: object) -> "Standing":
+        """The same, once a further leaf is read that was written at `ts`."""
+        match facts:
+            case leaf.HoldSet():
+                return replace(self, hold=facts)
+            case leaf.HoldReleased():
+                return replace(self, hold=None)
+            case leaf.PayloadErased():
+                return replace(self, erased=self.erased | {facts.seq}, erasure=(ts, facts))
+            case leaf.RetentionPruned():
+                return Standing(pruned=(ts, facts))
+            case leaf.RunImported():
+                return replace(self, pruned=None)
+        return self
+
+
+NOTHING = Standing()
+
+
+def of_all(connection: sqlite3.Connection) -> Mapping[str, Standing]:
+    """Every run of which something is said."""
+    found: dict[str, Standing] = {}
+    told = " OR ".join("instr(leaf, ?)" for _ in _KINDS)
+    rows = connection.execute(f"SELECT leaf FROM leaves WHERE {told} ORDER BY position", _KINDS)
+    for ts, facts in _readable(raw for (raw,) in rows):
+        run = str(getattr(facts, "run", ""))
+        found[run] = found.get(run, NOTHING).after(ts, facts)
+    return {run: standing for run, standing in found.items() if standing != NOTHING}
+
+
+def of_run(connection: sqlite3.Connection, run: str) -> Standing:
+    """What is said of one run."""
+    found = NOTHING
+    for ts, facts in _leaves_of(connection, run):
+        found = found.after(ts, facts)
+    return found
+
+
+def erased(connection: sqlite3.Connection, run: str, seq: int) -> tuple[str, leaf.PayloadErased] | None:
+    """When and why the bodies of an event were erased, if they were."""
+    found = None
+    for ts, facts in _leaves_of(connection, run):
+        if isinstance(facts, leaf.RetentionPruned):
+            found = None
+        elif isinstance(facts, leaf.PayloadErased) and facts.seq in (None, seq):
+            found = found or (ts, facts)
+    return found
+
+
+def _leaves_of(connection: sqlite3.Connection, run: str) -> Iterable[tuple[str, object]]:
+    query = "SELECT leaf FROM leaves WHERE instr(leaf, CAST(? AS BLOB)) ORDER BY position"
+    for ts, facts in _readable(raw for (raw,) in connection.execute(query, (run,)).fetchall()):
+        if getattr(facts, "run", None) == run:
+            yield ts, facts
+
+
+def _readable(raws: Iterable[bytes]) -> Iterable[tuple[str, object]]:
+    for raw in raws:
+        try:
+            yield leaf.decode(bytes(raw))
+        except Malformed:
+            continue  # `edgetape verify` names it
