@@ -12,15 +12,15 @@ from dataclasses import replace
 from typing import cast
 
 from store.core.model import HttpRequest
-from store.labels import anthropic, gemini, mcp, openai, other, telemetry
+from store.labels import anthropic, bedrock, gemini, mcp, openai, other, telemetry
 from store.labels.dialect import Answer, Boundary, Dialect, Effect, Kind, RequestLabels, ResponseLabels
 from store.labels.wire import HeaderPairs, Request, Response
 
-RULES = "edgetape/labels/1"
+RULES = "edgetape/labels/2"
 WORD_CHARACTERS_MAX = 128
 ITEMS_MAX = 64
 
-DIALECTS: tuple[Dialect, ...] = (telemetry, mcp, anthropic, gemini, openai, other)
+DIALECTS: tuple[Dialect, ...] = (telemetry, mcp, bedrock, anthropic, gemini, openai, other)
 
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
 _REQUEST_IDS = (

@@ -30,6 +30,9 @@ _ENDPOINTS = {
     "/responses/compact": _Endpoint("responses.compact", "llm", ("model", "input", "previous_response_id")),
     "/responses/input_tokens": _Endpoint("responses.input_tokens", "other", ("model", "input")),
     "/embeddings": _Endpoint("embeddings", "embedding", ("input",)),
+    "/embed": _Endpoint("embeddings", "embedding", ("input", "inputs", "texts", "images")),
+    "/api/embed": _Endpoint("embeddings", "embedding", ("input",)),
+    "/api/generate": _Endpoint("generate", "llm", ("prompt", "model")),
     "/images/generations": _Endpoint("images.generations", "llm", ("prompt",)),
     "/images/edits": _Endpoint("images.edits", "llm", ("prompt",)),
     "/audio/speech": _Endpoint("audio.speech", "llm", ("input",)),
@@ -74,6 +77,8 @@ def read(labels: RequestLabels, response: Response) -> Answer | None:
             return completions.answer(response)
         case "responses" | "responses.retrieve" | "responses.compact":
             return responses.answer(response)
+        case "generate":
+            return _generated(response)
         case str() as operation if operation in _PLAIN:
             return _plain(response)
     return None
@@ -104,6 +109,20 @@ def _model(request: Request) -> str | None:
     deployment = _DEPLOYMENT.search(request.route)
     named = tree.text(request.member("model"))
     return named or (unquote(deployment[1]) if deployment else None)
+
+
+def _generated(response: Response) -> Answer:
+    """The answer to Ollama's /api/generate: whole, or a piece a line."""
+    parts = response.messages if response.is_stream else (tree.members(response.json),)
+    last = parts[-1] if parts else {}
+    return Answer(
+        text="".join(tree.text(part.get("response")) for part in parts),
+        reasoning="".join(tree.text(part.get("thinking")) for part in parts),
+        model=tree.text(last.get("model")),
+        usage=tuple(tree.counts({name: last.get(name) for name in ("prompt_eval_count", "eval_count")}).items()),
+        stop=tree.text(last.get("done_reason")),
+        error=tree.text(last.get("error")),
+    )
 
 
 def _plain(response: Response) -> Answer:

@@ -1,11 +1,13 @@
 """An exchange as the wire brought it, read on demand: content codings undone, JSON and event streams parsed once."""
 
+import base64
+import binascii
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from store.core import coding
+from store.core import coding, frames
 from store.core.errors import Malformed
 from store.labels import tree
 from store.labels.event_stream import Event, events
@@ -13,6 +15,7 @@ from store.labels.tree import Json, Sources
 
 CONTENT_BYTES_MAX = 64 * 1024 * 1024
 
+_LINES = "application/x-ndjson"
 _DOCUMENT = re.compile(r"json|xml|html")
 _STREAM_START = re.compile(rb"(\xef\xbb\xbf)?(data|event|id|retry)?:")
 _ABSOLUTE = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
@@ -96,8 +99,10 @@ class Response:
 
     @cached_property
     def is_stream(self) -> bool:
-        """Whether the body is a server-sent event stream; some servers name it otherwise."""
-        if self.media_type == "text/event-stream":
+        """Whether the body comes in messages: server-sent events, which some servers name otherwise, AWS's event
+        stream, or a line for each.
+        """
+        if self.media_type in ("text/event-stream", frames.MEDIA_TYPE, _LINES):
             return True
         return not _DOCUMENT.search(self.media_type) and bool(_STREAM_START.match(self.content))
 
@@ -108,7 +113,14 @@ class Response:
 
     @cached_property
     def messages(self) -> tuple[dict[str, Json], ...]:
-        """The JSON objects that the events of a stream carry."""
+        """The JSON objects that the events of a stream carry; in one of AWS's {event type: object}, unless what the
+        model said is in it as bytes.
+        """
+        if self.media_type == frames.MEDIA_TYPE:
+            return tuple(_framed(kind, tree.members(tree.parse(raw))) for kind, raw in frames.messages(self.content))
+        if self.media_type == _LINES:
+            lines = (tree.parse(line) for line in self.content.splitlines() if line.strip())
+            return tuple(line for line in lines if isinstance(line, dict))
         found = (tree.parse(event.data) for event in self.events if event.data != "[DONE]")
         return tuple(message for message in found if isinstance(message, dict))
 
@@ -120,6 +132,16 @@ class Response:
     def header(self, name: str) -> str:
         """The first field of that name, "" without one."""
         return _header(self.headers, name)
+
+
+def _framed(kind: str, said: dict[str, Json]) -> dict[str, Json]:
+    carried = said.get("bytes")
+    if not isinstance(carried, str):
+        return {kind: said}
+    try:
+        return tree.members(tree.parse(base64.b64decode(carried, validate=True)))
+    except (binascii.Error, ValueError):
+        return {}
 
 
 def _header(headers: HeaderPairs, name: str) -> str:

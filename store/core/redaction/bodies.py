@@ -10,9 +10,9 @@ Rules kept here:
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 
-from store.core import unpacking
+from store.core import frames, unpacking
 from store.core.coding import content_encoding
-from store.core.redaction import deltas, fields, frames, structure, texts
+from store.core.redaction import deltas, fields, structure, texts
 from store.core.redaction.known import Known
 from store.core.redaction.marks import MARK, WITHHELD, Redacted
 from store.core.redaction.spans import Span, without

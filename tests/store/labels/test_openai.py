@@ -1,5 +1,7 @@
 """The OpenAI dialect on any host: what was asked, and the answer put together from JSON and from streams."""
 
+import json
+
 import pytest
 
 from store.labels.classify import label, read, response_labels
@@ -235,3 +237,19 @@ def test_embeddings_and_counts_tell_their_usage() -> None:
     assert (told.model, told.usage) == ("e-3", (("prompt_tokens", 5), ("total_tokens", 5)))
     counted = label(post("http://h/v1/responses/input_tokens", {"model": "m", "input": "a"}))
     assert read(counted, answer({"input_tokens": 16})).usage == (("input_tokens", 16),)
+
+
+def test_ollama_answers_whole_or_a_piece_a_line() -> None:
+    lines = [
+        {"model": "m", "response": "Yes", "done": False},
+        {"model": "m", "response": ".", "done": True, "eval_count": 2},
+    ]
+    body = b"\n".join(json.dumps(line).encode() for line in lines)
+    asked = post("http://localhost:11434/api/generate", {"model": "m", "prompt": "?"})
+    assert (label(asked).kind, label(asked).operation, label(asked).model) == ("llm", "generate", "m")
+    told = read(label(asked), answer(body, headers={"content-type": "application/x-ndjson"}))
+    assert (told.text, told.model, told.usage) == ("Yes.", "m", (("eval_count", 2),))
+    chat = post("http://localhost:11434/api/chat", {"model": "m", "messages": [{"role": "user", "content": "?"}]})
+    pieces = [{"model": "m", "message": {"role": "assistant", "content": piece}} for piece in ("Yes", ".")]
+    body = b"\n".join(json.dumps(piece).encode() for piece in pieces)
+    assert read(label(chat), answer(body, headers={"content-type": "application/x-ndjson"})).text == "Yes."

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.core.coding import decode
+from store.core.frames import payloads
 from store.core.redact import Content, Redacted, Redactor, is_withheld
-from store.core.redaction.frames import payloads
 
 SECRET = 'p@ss/w+rd "quoted" äöü 4711'
 TOKEN = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
