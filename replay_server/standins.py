@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from replay_server.answer import Recorded
 from replay_server.match import Secrets
+from store.core import frames
 from store.core.form import Mark, Pairs, first
 from store.core.redact import Redacted, Redactor
-from store.core.redaction import frames
 from store.core.redaction.marks import MARK, Edit
 from store.core.redaction.pieces import recut
 from store.core.redaction.standin import stand_in
