@@ -176,6 +176,11 @@ TABLE: Mapping[str, Setting] = {
             many=True,
             member="ignored",
         ),
+        Setting(
+            "no-map",
+            "Take an id that the agent makes up anew for a drift, not for the recorded one.",
+            flag=True,
+        ),
         Setting("no-confine", "Run the agent with the network it has; the report says UNCONFINED.", flag=True),
         Setting(
             "allow-local",

@@ -51,6 +51,7 @@ class Recorded:
     chunks: Sequence[Chunk] = ()
     trailers: Pairs = ()
     exact: bool = True  # False where redaction changed the body: then its content codings are undone
+    mapped: int = 0  # how many ids of the agent's own were put into the body
 
 
 @dataclass(frozen=True, slots=True)

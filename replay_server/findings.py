@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from replay_server.drift import Causes, Change
+from replay_server.mapping import Mapped
+from store.core.jsontext import shown
 
 
 @dataclass(slots=True)
@@ -38,12 +40,27 @@ class Missed:
 
 
 @dataclass(slots=True)
+class Alias:
+    """An id that the agent made up anew: its first place and step, both values as JSON text, how often it was met.
+
+    The ids of JSON-RPC messages are told together, by their place: `recorded` and `live` are the first of them.
+    """
+
+    step: int
+    pointer: str
+    recorded: str
+    live: str
+    count: int = 0
+
+
+@dataclass(slots=True)
 class Findings:
     """Everything that one replay has to tell; `requests` counts what the agent asked for."""
 
     exchanges: int
     requests: int = 0
     matched: int = 0
+    mapped: int = 0
     optional: int = 0
     after_stop: int = 0
     drifted_requests: int = 0
@@ -54,10 +71,19 @@ class Findings:
     unserved: list[Missed] = field(default_factory=list)
     never_requested: list[tuple[int, str]] = field(default_factory=list)
     stopped_at: int | None = None
+    aliases: dict[tuple[str, str], Alias] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     local_tools: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     _causes: Causes = field(default_factory=Causes)
+
+    def map(self, step: int, found: list[Mapped]) -> None:
+        """Files the minted values of one request."""
+        for one in found:
+            recorded, live = shown(one.recorded), shown(one.live)
+            key = (recorded, live) if one.role == "token" else ("", one.pointer)
+            alias = self.aliases.setdefault(key, Alias(step, one.pointer, recorded, live))
+            alias.count += 1
 
     def drift(self, step: int, seq: int, place: str, found: list[Change], expected: str) -> Drifted:
         """Files a drift under its first cause, and gives that."""

@@ -86,8 +86,9 @@ class Ledger:
             media_type = first(served.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
             coding = first(served.headers, b"content-encoding").decode("latin-1").lower()
             members["body"] = sheet.apart(stored(served.body), media_type, coding)
-            if not served.exact:
-                members |= {"exact": False, "redactions": tally(served.body)}
+            if not served.exact or served.mapped:
+                marks = [*(tally(served.body) or ()), *([["mapped", served.mapped]] if served.mapped else ())]
+                members |= {"exact": False, "redactions": marks or None}
         if served.chunks:
             members["chunks"] = sheet.apart(stored(chunks.encode(served.chunks)))
         facts = HttpResponse(

@@ -4,7 +4,7 @@ The tiers, in their order; the earliest exchange that is still waiting wins insi
 
 0. optional: telemetry, any number of times or never: its answers in turn, the last one repeated
 1. same: an equal key
-2. mapped: equal but for values that the agent minted (its place; nothing is mapped yet)
+2. mapped: equal but for values that the agent minted, within the limits of `mapping`
 3. drifted: same endpoint and operation, other content, the nearest one, within DISTANCE_MAX
 4. exhausted: everything that fits has been served; unexpected: nothing ever fitted
 
@@ -13,18 +13,18 @@ when they are needed, in recorded order, each once: opening a long recording cos
 path makes one key a request, and a look-up is O(1) in the size of the run.
 """
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from replay_server.mapping import Mapped, Mapping
+from replay_server.minted import Blanked, blanked
+from replay_server.nearest import nearest_conversation, nearest_form, operation
 from replay_server.order import Conversation, Lanes, conversation
-from store.core.compare import distance, leaves
+from replay_server.pairing import Pairing
+from replay_server.provenance import Provenance
 from store.core.form import Endpoint, Form, Mark
-from store.core.jsontext import Node
-
-DISTANCE_MAX = 0.5
-CANDIDATES_MAX = 256
 
 
 class Tier(StrEnum):
@@ -58,24 +58,35 @@ class Known:
 
 @dataclass(slots=True)
 class _Bucket:
-    """The exchanges of one endpoint in recorded order, the first `keyed` of them with keys."""
+    """The exchanges of one endpoint in recorded order, the first `keyed` of them with keys, `blanked` with both."""
 
     indices: list[int] = field(default_factory=list)
     keyed: int = 0
     waiting: dict[bytes, deque[int]] = field(default_factory=dict)
+    blanked: int = 0
+    mappable: dict[bytes, deque[int]] = field(default_factory=dict)
     turn: int = 0
 
 
 class Matcher:
     """Matches one agent's requests against one recording; two replays never share one."""
 
-    def __init__(self, endpoints: Sequence[Endpoint], optional: set[Endpoint], form: Callable[[int], Form]) -> None:
+    def __init__(
+        self,
+        endpoints: Sequence[Endpoint],
+        optional: set[Endpoint],
+        form: Callable[[int], Form],
+        provenance: Provenance | None = None,
+    ) -> None:
+        """Without `provenance` no value is taken for a minted one."""
         self.lanes = Lanes()
         self.served: set[int] = set()
         self.optional = optional
+        self.mapping = Mapping(form, provenance)
+        self.secrets: Pairing[Mark] = Pairing()
         self._form = form
         self._known: dict[int, Known] = {}
-        self.secrets = Secrets()
+        self._blanks: dict[int, Blanked] = {}
         self._first_waiting = 0
         self._expected = [endpoint not in optional for endpoint in endpoints]
         self._buckets: dict[Endpoint, _Bucket] = {}
@@ -92,6 +103,9 @@ class Matcher:
         index = self._same(bucket, live)
         if index is not None:
             return Match(Tier.SAME, index)
+        index = self._mapped(bucket, live)
+        if index is not None:
+            return Match(Tier.MAPPED, index)
         if live.key in bucket.waiting and not bucket.waiting[live.key]:
             return Match(Tier.EXHAUSTED, self._last_with(bucket, live.key))
         waiting = (index for index in bucket.indices if index not in self.served)
@@ -101,12 +115,13 @@ class Matcher:
         index = self._nearest((index for index in reversed(bucket.indices) if index in self.served), live)
         return Match(Tier.UNEXPECTED) if index is None else Match(Tier.EXHAUSTED, index)
 
-    def take(self, index: int, live: Form) -> None:
-        """Marks an exchange as served to `live`."""
+    def take(self, index: int, live: Form, tier: Tier = Tier.SAME) -> list[Mapped]:
+        """Marks an exchange as served to `live`; which values of that stand for recorded ones."""
         bucket = self._buckets[live.endpoint]
         if live.endpoint in self.optional:
             bucket.turn += 1
-            return
+            self.mapping.serve(index, same=False)
+            return []
         known = self._know(index)
         self.served.add(index)
         self.secrets.learn(known.marks, live.marks)
@@ -117,6 +132,10 @@ class Matcher:
             self._first_waiting in self.served or not self._expected[self._first_waiting]
         ):
             self._first_waiting += 1
+        self.mapping.serve(index, same=tier is Tier.SAME)
+        if tier is not Tier.MAPPED:
+            return []
+        return self.mapping.learn(self._blanks[index], blanked(live), live.endpoint)
 
     @property
     def first_waiting(self) -> int | None:
@@ -145,6 +164,30 @@ class Matcher:
                 queue.append(index)
             bucket.keyed += 1
 
+    def _mapped(self, bucket: _Bucket, live: Form) -> int | None:
+        """The earliest waiting exchange that differs in minted values only."""
+        if self.mapping.provenance is None:
+            return None
+        became = blanked(live)
+        if not became.spots:
+            return None
+        while bucket.blanked < len(bucket.indices):
+            index = bucket.indices[bucket.blanked]
+            self._blanks[index] = was = blanked(self._form(index))
+            bucket.mappable.setdefault(was.key, deque()).append(index)
+            bucket.blanked += 1
+        candidates = bucket.mappable.get(became.key, deque())
+        while candidates and candidates[0] in self.served:
+            candidates.popleft()
+        for index in candidates:
+            if (
+                index not in self.served
+                and self.mapping.fits(index, self._blanks[index], became, live.endpoint)
+                and self.secrets_fit(index, live)
+            ):
+                return index
+        return None
+
     def _know(self, index: int) -> Known:
         known = self._known.get(index)
         if known is None:
@@ -165,76 +208,10 @@ class Matcher:
         )
 
     def _nearest(self, indices: Iterator[int], live: Form) -> int | None:
-        """The least different of some exchanges, None where all are further than DISTANCE_MAX."""
+        """The least different of some exchanges, None where none is near."""
         said = conversation(live)
         asked_for = operation(live.body)
         candidates = (index for index in indices if self._know(index).operation == asked_for)
         if said is not None:
-            return _nearest_conversation(
-                said, {index: talk for index in candidates if (talk := self._know(index).said)}
-            )
-        found: tuple[float, int] | None = None
-        for _, index in zip(range(CANDIDATES_MAX), candidates, strict=False):
-            far = _distance(self._form(index).document, live.document)
-            if far <= DISTANCE_MAX and (found is None or far < found[0]):
-                found = far, index
-        return found[1] if found else None
-
-
-@dataclass(slots=True)
-class Secrets:
-    """The one-to-one map between the secrets of the recording and of the replay, each known by class and number."""
-
-    _lives: dict[Mark, Mark] = field(default_factory=dict)
-    _recordeds: dict[Mark, Mark] = field(default_factory=dict)
-
-    def fits(self, recorded: tuple[Mark, ...], live: tuple[Mark, ...]) -> bool:
-        """Whether these could be the same secrets, given all that was learned."""
-        if not recorded and not live:
-            return True
-        lives, recordeds = dict(self._lives), dict(self._recordeds)
-        pairs = zip(recorded, live, strict=False)
-        return len(recorded) == len(live) and all(
-            lives.setdefault(was, now) == now and recordeds.setdefault(now, was) == was for was, now in pairs
-        )
-
-    def live(self, recorded: Mark) -> Mark | None:
-        """The secret of the replay that stands for a recorded one, as far as that is known."""
-        return self._lives.get(recorded)
-
-    def learn(self, recorded: tuple[Mark, ...], live: tuple[Mark, ...]) -> None:
-        """Keeps these pairs, as far as they do not contradict what is known."""
-        for was, now in zip(recorded, live, strict=False):
-            if was not in self._lives and now not in self._recordeds:
-                self._lives[was], self._recordeds[now] = now, was
-
-
-def operation(body: Node) -> str:
-    """What a JSON-RPC request asks for (method and tool name): another operation is never the same request changed."""
-    if not isinstance(body, dict) or "jsonrpc" not in body:
-        return ""
-    parameters = body.get("params")
-    tool = parameters.get("name") if isinstance(parameters, dict) else None
-    return f"{body.get('method')} {tool}" if isinstance(tool, str) else str(body.get("method"))
-
-
-def _nearest_conversation(live: Conversation, candidates: Mapping[int, Conversation]) -> int | None:
-    """The longest common prefix of messages decides; then the frame, the messages in common, the length, the place."""
-    best: tuple[tuple[int, int, int, int, int], int] | None = None
-    counted = Counter(live.messages)
-    for index, said in candidates.items():
-        common = sum((counted & Counter(said.messages)).values())
-        names = live.frame.keys() | said.frame.keys()
-        alike = sum(live.frame.get(name) == said.frame.get(name) for name in names)
-        if 1 - (alike + common) / max(1, len(names) + len(live.messages)) > DISTANCE_MAX:
-            continue
-        rank = -live.common_prefix(said), -alike, -common, abs(len(live.messages) - len(said.messages)), index
-        if best is None or rank < best[0]:
-            best = rank, index
-    return best[1] if best else None
-
-
-def _distance(recorded: dict[str, Node], live: dict[str, Node]) -> float:
-    """The structural distance of two requests to one endpoint, which itself counts as one thing in common."""
-    size = max(leaves(recorded), leaves(live), 1)
-    return distance(recorded, live) * size / (size + 1)
+            return nearest_conversation(said, {index: talk for index in candidates if (talk := self._know(index).said)})
+        return nearest_form(live, candidates, self._form)

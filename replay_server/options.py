@@ -32,7 +32,7 @@ class ReplayOptions:
     pace: str = "instant"
     hang_s_max: float = HANG_S_MAX
     ignore: Sequence[str] = ()
-    use_map: bool = False
+    use_map: bool = True
     local: str = "pass"
     owns_port: Callable[[int], bool] = _nobody
     secrets: Sequence[str] = ()

@@ -12,6 +12,8 @@ The JSON is one object:
 - reordered: {step, before, request}; unexpected, exhausted, unserved: {request, number, nearest, detail}; number
   counts the agent's requests from 1
 - never_requested: {step, request}; always empty when stopped_at is set
+- mapped: the ids that the agent made up anew, each {step, pointer, recorded, live, count}: where it was met first,
+  both values as JSON text, how often; ids of JSON-RPC messages are told together by their place
 - refused: what tried to get out past the replay server, in words
 - confinement: "confined" or "unconfined"; upstream_connections: always 0
 - clients: {distrusted, silent, h2_only: {host: connections}, malformed, hung}
@@ -86,6 +88,10 @@ def report(
             "malformed": clients.malformed,
             "hung": clients.hung,
         },
+        "mapped": [
+            {"step": one.step, "pointer": one.pointer, "recorded": one.recorded, "live": one.live, "count": one.count}
+            for one in found.aliases.values()
+        ],
         "ignored": dict(found.ignored),
         "stale_rules": list(stale),
         "local_tools": dict(found.local_tools),
@@ -115,7 +121,7 @@ def _counts(found: Findings, clients: Clients, ending: Ending) -> dict[str, int]
         "exchanges": found.exchanges,
         "requests": found.requests,
         "matched": found.matched,
-        "mapped": 0,
+        "mapped": found.mapped,
         "optional": found.optional,
         "drifted": found.drifted_requests,
         "reordered": len(found.reordered),

@@ -70,7 +70,7 @@ class ReplayServer:
         last = run.events - 1
         parent = Parent(run=run.id, seq=last, event_hash=reader.event_hash(run.id, last).hex())
         self._ledger = ledger.Ledger(writer, redactor, options.opening(parent))
-        self.session = Session(tape, self._ledger, redactor, policy, options.order, self.stopped)
+        self.session = Session(tape, self._ledger, redactor, policy, options.order, options.use_map, self.stopped)
         self._doors = Doors(self._answer, self.clients)
         self._fronts: set[asyncio.Task[None]] = set()
         self._listener: asyncio.Server | None = None

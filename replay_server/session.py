@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from replay_server import drift
 from replay_server.answer import Answer, Live, Recorded, build, failure
 from replay_server.control import Control
+from replay_server.echoes import Echoes, answer_ids, request_fields
 from replay_server.findings import Drifted, Findings, Missed, Reordered
 from replay_server.ledger import Ledger
 from replay_server.match import Match, Matcher, Tier
@@ -14,13 +15,14 @@ from replay_server.modes import Policy
 from replay_server.normalise import Told, told
 from replay_server.order import Order, missing
 from replay_server.problem import Name, problem
+from replay_server.provenance import Provenance
 from replay_server.recollection import Recollection
 from replay_server.report import Json, drift_document, missed_document
 from replay_server.standins import StandIns
 from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
 from replay_server.wording import drift_lines
 from store.core.control.calls import is_ours
-from store.core.form import Asked, Form
+from store.core.form import Asked, Form, Pairs
 from store.core.model import Ended
 from store.core.redact import Redactor
 from store.ticket import Ticket
@@ -36,6 +38,16 @@ class Reply:
     sent: Callable[[Ended], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """A live request as it is matched, answered and recorded."""
+
+    form: Form
+    headers: Pairs
+    live: Live
+    ticket: Ticket
+
+
 @dataclass(slots=True)
 class Session:
     """Two sessions never share anything that moves. `stopped` is set by the drift that ends the replay."""
@@ -45,6 +57,7 @@ class Session:
     redactor: Redactor
     policy: Policy
     order: Order = "causal"
+    use_map: bool = True
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     findings: Findings = field(init=False)
     _matcher: Matcher = field(init=False)
@@ -53,7 +66,8 @@ class Session:
 
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
-        self._matcher = Matcher(self.tape.endpoints, self.tape.optional, self.tape.form)
+        provenance = Provenance(self.tape.said, self.tape.inputs()) if self.use_map else None
+        self._matcher = Matcher(self.tape.endpoints, self.tape.optional, self.tape.form, provenance)
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
         self._control = Control(recollection, self.ledger, self.redactor, self.findings, self.policy, self.stopped)
@@ -66,19 +80,22 @@ class Session:
         said = told(raw, self.redactor)
         if self.stopped.is_set():
             self.findings.after_stop += 1
-            return self._drift_problem(self._log(said, live, None), live, self.findings.drifts[-1])
+            asked = said.asked
+            ask = _Ask(Form(asked.endpoint, {}), asked.headers, live, self._log(said, live, None))
+            return self._drift_problem(ask, self.findings.drifts[-1])
         form, ignored = self.tape.rules.form(said.asked)
         self.findings.ignored.update(ignored)
         form, match = self._find(form, said, placed=placed)
         ticket = self._log(replace(said, endpoint=form.endpoint), live, match.index)
-        if match.tier is Tier.SAME and match.index is not None:
-            self._standins.pair(self.tape.headers(match.index), said.asked.headers)
+        ask = _Ask(form, said.asked.headers, live, ticket)
+        if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
+            self._standins.pair(self.tape.headers(match.index), ask.headers)
         match match.tier:
             case Tier.DRIFTED:
-                return self._drifted(match, form, live, ticket)
+                return self._drifted(match, ask)
             case Tier.EXHAUSTED | Tier.UNEXPECTED:
-                return self._missed(match, form, live, ticket)
-        return self._served(match, form, live, ticket)
+                return self._missed(match, ask)
+        return self._served(match, ask)
 
     def connects(self, host: str, port: int) -> bool:
         """Whether a CONNECT succeeds: not if the next that the recording has of that server is one that failed."""
@@ -123,34 +140,46 @@ class Session:
             best = Match(Tier.OPTIONAL)
         return form, best
 
-    def _served(self, match: Match, form: Form, live: Live, ticket: Ticket) -> Reply:
-        if match.tier is Tier.OPTIONAL:
-            self.findings.optional += 1
-        else:
-            self.findings.matched += 1
+    def _served(self, match: Match, ask: _Ask) -> Reply:
+        match match.tier:
+            case Tier.OPTIONAL:
+                self.findings.optional += 1
+            case Tier.MAPPED:
+                self.findings.mapped += 1
+            case _:
+                self.findings.matched += 1
         if match.index is None:
-            return self._reply(ticket, _NOTHING, live)
+            return self._reply(ask, _NOTHING)
         if match.tier is not Tier.OPTIONAL:
             self._check_order(match.index)
-        return self._serve(match.index, form, live, ticket)
+        return self._serve(match.index, match.tier, ask)
 
-    def _serve(self, index: int, form: Form, live: Live, ticket: Ticket) -> Reply:
-        self._matcher.take(index, form)
+    def _serve(self, index: int, tier: Tier, ask: _Ask) -> Reply:
+        self.findings.map(self.tape.step(index), self._matcher.take(index, ask.form, tier))
         outcome = self.tape.outcome(index)
         match outcome:
             case Refusal(reason):
-                missed = Missed(form.endpoint.place, self.findings.requests, self.tape.step(index), reason)
+                missed = Missed(ask.form.endpoint.place, self.findings.requests, self.tape.step(index), reason)
                 self.findings.unserved.append(missed)
-                return self._reply(ticket, problem("unserved", reason, missed_document(missed)), live)
+                return self._reply(ask, problem("unserved", reason, missed_document(missed)))
             case Recorded():
                 self.findings.local_tools.update(self.tape.tools(index, outcome))
                 served, kept = self._standins.reveal(outcome)
-                return self._reply(ticket, served, live, kept)
-        told_then = failure(outcome, live, self.tape.detail(index))
-        return Reply(told_then, lambda _: self.ledger.error(ticket, outcome))
+                echoes = self._echoes(index, tier, ask)
+                return self._reply(ask, echoes.put(served), echoes.put(kept))
+        told_then = failure(outcome, ask.live, self.tape.detail(index))
+        return Reply(told_then, lambda _: self.ledger.error(ask.ticket, outcome))
 
-    def _drifted(self, match: Match, form: Form, live: Live, ticket: Ticket) -> Reply:
-        index = match.index
+    def _echoes(self, index: int, tier: Tier, ask: _Ask) -> Echoes:
+        """What the recorded answer repeats of its request, and has to be repeated of the live one."""
+        if not self.use_map or tier is Tier.OPTIONAL:
+            return Echoes({}, {}, {})
+        ids = {} if tier is Tier.SAME else answer_ids(self.tape.form(index).body, ask.form.body)
+        fields = request_fields(self.tape.headers(index), ask.headers)
+        return Echoes(self._matcher.mapping.values, ids, fields)
+
+    def _drifted(self, match: Match, ask: _Ask) -> Reply:
+        index, form = match.index, ask.form
         assert index is not None
         exchange = self.tape.exchanges[index]
         found = drift.changes(self.tape.form(index), form)
@@ -158,23 +187,23 @@ class Session:
             exchange.step, exchange.request.seq, form.endpoint.place, found, self._expected(index)
         )
         if self.policy.act(Tier.DRIFTED) == "serve":
-            return self._serve(index, form, live, ticket)
+            return self._serve(index, Tier.DRIFTED, ask)
         self.findings.stopped_at = exchange.step
         self.stopped.set()
-        return self._drift_problem(ticket, live, cause)
+        return self._drift_problem(ask, cause)
 
-    def _missed(self, match: Match, form: Form, live: Live, ticket: Ticket) -> Reply:
+    def _missed(self, match: Match, ask: _Ask) -> Reply:
         listed = self.findings.exhausted if match.tier is Tier.EXHAUSTED else self.findings.unexpected
         nearest = None if match.index is None else self.tape.step(match.index)
         detail = self._expected(None)
         if nearest is not None:
             detail = f"the recording answered it last at step {nearest}"
-        missed = Missed(form.endpoint.place, self.findings.requests, nearest, detail)
+        missed = Missed(ask.form.endpoint.place, self.findings.requests, nearest, detail)
         listed.append(missed)
         name: Name = "exhausted" if match.tier is Tier.EXHAUSTED else "unexpected"
         said = "was asked for more often than recorded" if name == "exhausted" else "is not in the recording"
         sentence = f"{missed.place} {said}" + (f"; {detail}" if detail else "")
-        return self._reply(ticket, problem(name, sentence, missed_document(missed)), live)
+        return self._reply(ask, problem(name, sentence, missed_document(missed)))
 
     def _check_order(self, index: int) -> None:
         matcher = self._matcher
@@ -194,16 +223,16 @@ class Session:
         like = None if index is None else self.tape.exchanges[index].facts
         return self.ledger.request(said, "HTTP/1.0" if live.http10 else "HTTP/1.1", like)
 
-    def _drift_problem(self, ticket: Ticket, live: Live, cause: Drifted) -> Reply:
+    def _drift_problem(self, ask: _Ask, cause: Drifted) -> Reply:
         sentence = "\n".join(drift_lines(cause))
         found: dict[str, Json] = drift_document(cause)
-        return self._reply(ticket, problem("drifted", sentence, found), live)
+        return self._reply(ask, problem("drifted", sentence, found))
 
-    def _reply(self, ticket: Ticket, said: Recorded, live: Live, kept: Recorded | None = None) -> Reply:
+    def _reply(self, ask: _Ask, said: Recorded, kept: Recorded | None = None) -> Reply:
         def sent(ended: Ended) -> None:
-            self.ledger.response(ticket, kept or said, said.ended if ended == "complete" else ended)
+            self.ledger.response(ask.ticket, kept or said, said.ended if ended == "complete" else ended)
 
-        return Reply(build(said, live), sent)
+        return Reply(build(said, ask.live), sent)
 
 
 _RANKS = {tier: rank for rank, tier in enumerate(Tier)}

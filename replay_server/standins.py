@@ -7,21 +7,17 @@ Rules kept here:
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from replay_server.answer import Recorded
-from replay_server.match import Secrets
-from store.core import frames
-from store.core.form import Mark, Pairs, first
-from store.core.redact import Redacted, Redactor
-from store.core.redaction.marks import MARK, Edit
-from store.core.redaction.pieces import recut
+from replay_server.pairing import Pairing
+from replay_server.rewriting import Write, changes, headed, rewritten
+from store.core.form import Mark, Pairs
+from store.core.redact import Redactor
+from store.core.redaction.marks import MARK
 from store.core.redaction.standin import stand_in
 
 _SERVABLE = re.compile(rb"[A-Za-z0-9_.~+/=:-]+")
-
-type Write = Callable[[re.Match[bytes]], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,7 @@ class StandIns:
 
     run: str
     redactor: Redactor
-    secrets: Secrets
+    secrets: Pairing[Mark]
 
     def reveal(self, recorded: Recorded) -> tuple[Recorded, Recorded]:
         """An answer as it is served, and as it is written into this replay's own run."""
@@ -66,17 +62,11 @@ class StandIns:
     def _made(self, found: re.Match[bytes]) -> bytes:
         return stand_in(self.run, found[1].decode(), int(found[2]))
 
-    def _with(self, recorded: Recorded, write: Write) -> Recorded:
-        body, chunks = recorded.body, recorded.chunks
+    @staticmethod
+    def _with(recorded: Recorded, write: Write) -> Recorded:
         if not recorded.exact:
-            body, edits = _rewritten(body, write)
-            media_type = first(recorded.headers, b"content-type").partition(b";")[0].strip().lower()
-            if media_type == frames.MEDIA_TYPE.encode():
-                body = frames.reframed(recorded.body, body, edits) or body
-            told = Redacted(body, len(recorded.body), (("", len(edits)),) if edits else (), edits=edits)
-            chunks = recut(chunks, recorded.body, "", told)
-        headers, trailers = (_pairs(pairs, write) for pairs in (recorded.headers, recorded.trailers))
-        return replace(recorded, headers=headers, body=body, chunks=chunks, trailers=trailers)
+            recorded = rewritten(recorded, changes(recorded.body, MARK, write))
+        return headed(recorded, MARK, write)
 
     @staticmethod
     def _has_marks(recorded: Recorded) -> bool:
@@ -84,22 +74,6 @@ class StandIns:
         return any(b"<edgetape:" in value for _, value in pairs) or (
             not recorded.exact and b"<edgetape:" in recorded.body
         )
-
-
-def _rewritten(body: bytes, write: Write) -> tuple[bytes, tuple[Edit, ...]]:
-    pieces: list[bytes] = []
-    edits: list[Edit] = []
-    at = 0
-    for found in MARK.finditer(body):
-        new = write(found)
-        pieces += (body[at : found.start()], new)
-        edits.append((found.start(), found.end(), len(new)))
-        at = found.end()
-    return b"".join([*pieces, body[at:]]), tuple(edits)
-
-
-def _pairs(pairs: Pairs, write: Write) -> Pairs:
-    return [(name, MARK.sub(write, value)) for name, value in pairs]
 
 
 def _key(found: re.Match[bytes]) -> Mark:

@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from replay_server.answer import Recorded, ending
@@ -15,12 +15,13 @@ from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
 from store.core.jsontext import Octets
-from store.core.model import ErrorKind, HttpRequestEnd, HttpResponse, Note, Value
+from store.core.model import Agent, ErrorKind, HttpRequestEnd, HttpResponse, Note, RunOpen, Value
 from store.core.redact import is_withheld
 from store.core.text import Text
 from store.exchange import Exchange, Happening, steps
-from store.labels.classify import request_labels, response_labels
+from store.labels.classify import read, request_labels, response_labels
 from store.labels.dialect import RequestLabels
+from store.labels.wire import Response
 from store.reader import BodyUnavailable, Reader, RunInfo
 
 TELEMETRY = "telemetry"
@@ -157,6 +158,30 @@ class Tape:
         if labels.kind != "llm":
             return ()
         return response_labels(labels, recorded.status, recorded.headers, recorded.body).tools
+
+    def said(self, index: int) -> Iterator[bytes]:
+        """The texts of a recorded answer in which a value may stand: headers, content, what a stream puts together."""
+        exchange, facts = self.exchanges[index], self.exchanges[index].response
+        if facts is None or exchange.outcome is None:
+            return
+        try:
+            recorded = self._recorded(index, facts)
+        except BodyUnavailable:
+            return
+        yield from (value for _, value in recorded.headers)
+        response = Response(recorded.status, recorded.headers, recorded.body)
+        yield response.content
+        if response.is_stream:
+            answer = read(_labels(Asked(self.endpoints[index], b"", self._headers(exchange))), response)
+            yield from (call.arguments.encode("utf-8", "replace") for call in answer.calls)
+
+    def inputs(self) -> Iterator[bytes]:
+        """What the agent was given besides answers: its command line, and the values that the recorder handed out."""
+        for happening in self.happenings:
+            match happening.event.facts:
+                case RunOpen(agent=Agent(argv=body)) | Value(body=body):
+                    with suppress(BodyUnavailable):
+                        yield self._reader.body(happening.event, body)
 
     def _chunks(self, event: Event, facts: HttpResponse) -> tuple[Chunk, ...]:
         try:

@@ -58,8 +58,9 @@ def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) 
             said = f"NEVER REQUESTED: step {step}, {place}{_more(len(found.never_requested))}"
         case _:
             said = f"REPLAYED: {_all(found.exchanges)}"
-            if found.exchanges != counts["matched"]:
-                said = f"REPLAYED: {counts['matched']} of {found.exchanges} recorded exchanges were asked for"
+            answered = counts["matched"] + counts["mapped"]
+            if found.exchanges != answered:
+                said = f"REPLAYED: {answered} of {found.exchanges} recorded exchanges were asked for"
                 said += "; the rest is optional"
             said += f"; the agent ended with {ending.agent_exit_code}" if ending.agent_exit_code else ""
     return f"{said}; {held}"
@@ -90,6 +91,14 @@ def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: End
     said += [f"never requested: step {step}, {place}" for step, place in found.never_requested[:LISTED_MAX]]
     said += [f"refused: {attempt}" for attempt in ending.attempts[:LISTED_MAX]]
     said += _client_lines(clients)
+    aliases = list(found.aliases.values())
+    said += [
+        f"made up anew: {paste.line(one.recorded)} is now {paste.line(one.live)} ({one.count} times, first at step"
+        f" {one.step}, {paste.line(one.pointer)})"
+        for one in aliases[:LISTED_MAX]
+    ]
+    if len(aliases) > LISTED_MAX:
+        said.append(f"made up anew: {len(aliases) - LISTED_MAX} more ids; --json and --report list them all")
     if found.ignored:
         said.append("ignored by rule: " + ", ".join(f"{rule} ({count})" for rule, count in found.ignored.items()))
     said += [f"stale rule, it took nothing out: {rule}" for rule in stale]

@@ -36,6 +36,7 @@ class Given(TypedDict):
     grace: float
     pace: str
     local: Local
+    no_map: bool
     no_confine: bool
     allowed_ports: Sequence[int]
     as_json: bool
@@ -53,6 +54,7 @@ class Given(TypedDict):
     "grace",
     "pace",
     "local",
+    "no-map",
     "no-confine",
     "allow-local",
     "json",
@@ -100,6 +102,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             order=given["order"],
             pace=given["pace"],
             local=given["local"],
+            use_map=not given["no_map"],
             ignore=tuple(given["ignored"]),
             secrets=redact.secrets_of(revived.environment),
         )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from replay_server.match import DISTANCE_MAX, Match, Matcher, Tier
+from replay_server.match import Match, Matcher, Tier
+from replay_server.nearest import DISTANCE_MAX
 from store.core.form import Asked, Endpoint, Form
 from store.core.redact import Redactor
 from tests.replay_server.asking import CHAT, chat, got, live, posted

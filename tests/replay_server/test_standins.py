@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 
 from replay_server.answer import Live, Recorded, build
-from replay_server.match import Secrets
 from replay_server.normalise import told
+from replay_server.pairing import Pairing
 from replay_server.standins import StandIns
 from store.core.chunks import Chunk
-from store.core.form import Asked, Endpoint, Form, normal, unmarked
+from store.core.form import Asked, Endpoint, Form, Mark, normal, unmarked
 from store.core.redact import Redactor
 from store.core.redaction.standin import stand_in
 
@@ -36,7 +36,7 @@ def recorded(path: bytes, query: bytes = b"", body: bytes = b"") -> Form:
 
 
 def test_each_mark_becomes_its_stand_in_and_lengths_are_made_anew() -> None:
-    made = StandIns("run", Redactor(), Secrets())
+    made = StandIns("run", Redactor(), Pairing())
     served, kept = made.reveal(ANSWER)
     tokens = json.loads(served.body)
     assert tokens["access_token"] == tokens["again"] == stand_in("run", "oauth", 1).decode()
@@ -46,12 +46,12 @@ def test_each_mark_becomes_its_stand_in_and_lengths_are_made_anew() -> None:
     assert sum(chunk.length for chunk in served.chunks) == len(served.body)
     assert kept.body == BODY
     assert made.reveal(ANSWER)[0] == served
-    assert StandIns("run", Redactor(), Secrets()).reveal(ANSWER)[0] == served
-    assert StandIns("other", Redactor(), Secrets()).reveal(ANSWER)[0] != served
+    assert StandIns("run", Redactor(), Pairing()).reveal(ANSWER)[0] == served
+    assert StandIns("other", Redactor(), Pairing()).reveal(ANSWER)[0] != served
 
 
 def test_a_stand_in_that_comes_back_is_the_recorded_secret_and_another_is_not() -> None:
-    redactor, secrets = Redactor(), Secrets()
+    redactor, secrets = Redactor(), Pairing[Mark]()
     served, _ = StandIns("run", redactor, secrets).reveal(ANSWER)
     tokens = json.loads(served.body)
     was = recorded(b"/x", b"access_token=<edgetape:oauth:1>", b'{"note": "it is <edgetape:oauth:1>"}')
@@ -67,7 +67,7 @@ def test_a_stand_in_that_comes_back_is_the_recorded_secret_and_another_is_not() 
 
 
 def test_an_answer_that_quotes_the_key_quotes_the_one_of_today() -> None:
-    redactor, secrets = Redactor(), Secrets()
+    redactor, secrets = Redactor(), Pairing[Mark]()
     made = StandIns("run", redactor, secrets)
     today = told(asked(b"/x", b"", b"", (b"X-Api-Key", b"todays-key-4711")), redactor)
     made.pair([(b"x-api-key", b"<edgetape:key:1>")], today.asked.headers)
@@ -79,7 +79,7 @@ def test_an_answer_that_quotes_the_key_quotes_the_one_of_today() -> None:
 
 def test_an_exact_body_that_spells_a_mark_is_served_as_it_is() -> None:
     spelled = replace(ANSWER, body=b"docs say <edgetape:key:1>", headers=(), exact=True)
-    assert StandIns("run", Redactor(), Secrets()).reveal(spelled)[0] is spelled
+    assert StandIns("run", Redactor(), Pairing()).reveal(spelled)[0] is spelled
 
 
 def test_another_key_in_a_query_or_a_path_matches() -> None:
@@ -96,7 +96,7 @@ def test_another_key_in_a_query_or_a_path_matches() -> None:
 
 
 def test_two_keys_in_one_s_place_do_not_match() -> None:
-    redactor, secrets = Redactor(), Secrets()
+    redactor, secrets = Redactor(), Pairing[Mark]()
     was = [recorded(b"/x", b"key=<edgetape:query:%d>" % number) for number in (1, 1)]
     now = [normal(told(asked(b"/x", b"key=key-number-%d" % number), redactor).asked) for number in (1, 2)]
     assert secrets.fits(was[0].marks, now[0].marks)
