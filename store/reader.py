@@ -9,13 +9,13 @@ Rules kept here:
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from store import database, envelopes, openings, payloads, standing
+from store import database, envelopes, naming, openings, payloads, standing
 from store.core import digest, event
 from store.core.errors import EdgetapeError, Malformed, StoreUnusable, UnknownRun
 from store.core.event import Event
@@ -25,8 +25,8 @@ from store.founding import founding
 from store.openings import OpeningRow
 from store.payloads import Bodies
 from store.splices.guard import Check
+from store.standing import Standing
 
-_LAST = "last"
 _RUNS_KEPT = 2
 
 
@@ -154,25 +154,18 @@ class Reader:
 
     def identify(self, word: str) -> str:
         """The id of the run that `find` finds. Raises UnknownRun."""
-        word = word.encode("utf-8", "backslashreplace").decode()  # an argument that is not UTF-8 (PEP 383) names no run
-        if word == _LAST or word.startswith(f"{_LAST}:"):
-            mode = word.removeprefix(_LAST).removeprefix(":") or "record"
-            newest = self._newest("mode", mode)
-            missing = f"there is no run of mode {mode} in this store"
-        else:
-            newest = (self._newest("id", word) or self._newest("name", word)) if word else None
-            missing = f"there is no run {word!r} in this store"
-        if newest is not None:
-            return newest
         with database.explained(self.folder):
-            ids = self._connection.execute(
-                "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 LIMIT 2", (word,)
-            ).fetchall()
-        if len(ids) > 1:
-            raise UnknownRun(f"{word!r} begins more than one run id", hint="give more of the id")
-        if not ids:
-            raise UnknownRun(missing, hint=self._names())
-        return str(ids[0][0])
+            return naming.identify(self._connection, word)
+
+    def standing(self, run: str) -> Standing:
+        """What the log says was done to a run: held, erased, pruned."""
+        with database.explained(self.folder):
+            return standing.of_run(self._connection, run)
+
+    def standings(self) -> Mapping[str, Standing]:
+        """The same of all runs of which something is said, also of those that have left the store."""
+        with database.explained(self.folder):
+            return standing.of_all(self._connection)
 
     def events(self, run: str) -> Iterator[Event]:
         """The events of a run in order. Raises Malformed at one that is none."""
@@ -263,21 +256,6 @@ class Reader:
         while len(self._bodies) > _RUNS_KEPT:
             self._bodies.popitem(last=False)
         return bodies
-
-    def _newest(self, column: str, value: str) -> str | None:
-        with database.explained(self.folder):
-            row = self._connection.execute(
-                f"SELECT id FROM runs WHERE {column} = ? ORDER BY opened DESC, id DESC LIMIT 1", (value,)
-            ).fetchone()
-        return None if row is None else str(row[0])
-
-    def _names(self) -> str:
-        with database.explained(self.folder):
-            named = self._connection.execute(
-                "SELECT name FROM runs WHERE name <> '' GROUP BY name ORDER BY MAX(opened) DESC LIMIT 5"
-            ).fetchall()
-        names = ", ".join(name for (name,) in named)
-        return f"named runs: {names}" if names else "`edgetape runs` lists them"
 
 
 def _commits(row: OpeningRow, named: str | None) -> bool:

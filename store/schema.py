@@ -5,6 +5,7 @@ docs/format.md, section 8.
 Rules kept here:
 - `events`, `leaves`, `checkpoints` and `nodes` only grow: UPDATE, DELETE and a second INSERT of a key are refused, so
   INSERT OR REPLACE is too. `openings`, `payloads` and `blocks` may be deleted (erasure, tighter blocks), never changed.
+- Events of a run may be deleted right behind the leaf that says that it was pruned.
 - `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
 """
 
@@ -24,6 +25,9 @@ _ERASABLE = {
     "payloads": ("run", "seq", "pointer"),
     "blocks": ("run", "number"),
 }
+
+# Where rows of single runs lie, by their column `run`: what goes when a run is pruned.
+OF_RUNS = ("openings", "payloads", "blocks", "events", "pending", "leases")
 
 
 @migrations()
@@ -80,6 +84,14 @@ def m001_version_1(db: Database) -> None:
         _guard(db, table, key, erasable=table in _ERASABLE)
 
 
+# The newest leaf says that the run has left. No text can spell its type or its run: quotes in texts are escaped.
+_PRUNED = (
+    'SELECT instr(leaf, CAST(\'"type":"retention.pruned"\' AS BLOB))'
+    " AND instr(leaf, CAST('\"run\":\"' || OLD.run || '\"' AS BLOB))"
+    " FROM leaves WHERE position = (SELECT MAX(position) FROM leaves)"
+)
+
+
 def known() -> frozenset[str]:
     """The names of the migrations that this program can apply."""
     return frozenset(migration.name for migration in migrations._migrations)
@@ -100,4 +112,5 @@ def _guard(db: Database, table: str, key: tuple[str, ...], *, erasable: bool) ->
         f"WHEN EXISTS (SELECT 1 FROM {table} WHERE ({same}) OR rowid = NEW.rowid) {refuse}"
     )
     if not erasable:
-        db.execute(f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {refuse}")
+        unless = f"WHEN NOT ({_PRUNED}) " if table == "events" else ""
+        db.execute(f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {unless}{refuse}")

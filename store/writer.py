@@ -8,7 +8,7 @@ import secrets
 import sqlite3
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,7 @@ from store import erasure as erasing
 from store.adoption import adopt
 from store.arrival import Arrival
 from store.cadence import Cadence
-from store.commit import Apply, Committer, Rhythm, Work
+from store.commit import Afterwards, Apply, Committer, Rhythm, Work
 from store.compactor import Compactor
 from store.core import leaf
 from store.core.digest import SALT_BYTES
@@ -38,6 +38,7 @@ from store.splices.guard import Check, Guard
 from store.ticket import Ticket
 
 type Part = Literal["upload", "head", "answer"]
+type Change = Callable[[sqlite3.Connection, str], None]
 
 
 class Writer:
@@ -161,20 +162,29 @@ class Writer:
         """
         return self._committer.submit(lambda: _apply_heads, self._sign)
 
-    def erase(self, erasure: Erasure) -> Ticket:
-        """Erases bodies of a closed run, and all traces of them in the store's files.
+    def erase(self, erasure: Erasure, *, tidy: bool = True) -> Ticket:
+        """Erases bodies of a closed run; and all traces of them in the store's files, unless `tidy` is to follow.
 
         Its ticket raises ErasureRefused; also when that is done but for the traces.
         """
 
-        def apply(connection: sqlite3.Connection) -> None:
-            erasing.erase(connection, erasure, self._guard(erasure.run), _now())
-
-        return self._committer.submit(lambda: apply, erasing.tidy)
+        return self.change(
+            lambda connection, ts: erasing.erase(connection, erasure, self._guard(erasure.run), ts),
+            erasing.tidy if tidy else None,
+        )
 
     def hold(self, facts: leaf.HoldSet | leaf.HoldReleased) -> Ticket:
         """Notes that nothing of a run may be erased, or that it may be again."""
         return self._log(facts)
+
+    def change(self, apply: Change, afterwards: Afterwards | None = None) -> Ticket:
+        """Does something to the store that is no event of an open run, all or nothing; `apply` gets the wall clock."""
+
+        def at(connection: sqlite3.Connection) -> None:
+            apply(connection, _now())
+            self._cadence.leaf()
+
+        return self._committer.submit(lambda: at, afterwards)
 
     def close(self) -> None:
         """Returns when all that was queued is on disk and signed, and the thread has ended; more is refused then."""
@@ -228,11 +238,10 @@ class Writer:
         return self._committer.submit(lambda: apply)
 
     def _log(self, facts: leaf.Leaf) -> Ticket:
-        def apply(connection: sqlite3.Connection) -> None:
-            log.append(connection, _now(), facts)
-            self._cadence.leaf()
+        def append(connection: sqlite3.Connection, ts: str) -> None:
+            log.append(connection, ts, facts)
 
-        return self._committer.submit(lambda: apply)
+        return self.change(append)
 
     def _checkpoint_or_say(self) -> Ticket:
         return self._remembered(self.checkpoint())
