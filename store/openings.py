@@ -47,8 +47,8 @@ class Placed:
 
 
 def of_run(connection: sqlite3.Connection, run: str) -> Iterator[tuple[int, OpeningRow]]:
-    """(seq, opening) of all bodies of a run, in order of place."""
-    for seq, *row in connection.execute(f"{_OPENINGS} ORDER BY 6, o.seq, o.pointer", (exact(run),)):
+    """(seq, opening) of all bodies of a run, in order of seq; one with several places comes as often."""
+    for seq, *row in connection.execute(f"{_OPENINGS} ORDER BY o.seq, o.pointer", (exact(run),)):
         yield seq, OpeningRow(*row)
 
 

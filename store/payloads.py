@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from store.core.errors import Malformed
+from store.core.ranges import Ranges
 from store.splices.blocklog import BlockLog, Fetch
 from store.splices.guard import Guard
 from store.splices.resolver import Resolver
@@ -24,8 +25,8 @@ class Bodies:
     """Reads the bodies of one run. `spans` are its blocks, in order; `fetch` gives what is stored of some of them."""
 
     def __init__(self, spans: Sequence[Span], fetch: Fetch, guard: Guard) -> None:
-        self._read_to = 0
-        self._in_order = True
+        self._read = Ranges()
+        self._apart = True
         self._resolver: Resolver | None = None
         try:
             log = BlockLog(spans, fetch, guard)
@@ -45,14 +46,13 @@ class Bodies:
         if piece.length > length:
             raise Oversize(f"a stored body has {piece.length} bytes where {length} are known")
         body = self._resolver.body(place, length)
-        self._in_order = self._in_order and place == self._read_to
-        self._read_to = piece.end
+        self._apart = self._read.add(place, piece.end) and self._apart
         return body
 
     @property
     def exact(self) -> bool:
-        """Whether the bodies that were read so far, one behind the other, are all that the blocks hold."""
-        return self._resolver is not None and self._in_order and self._read_to == self._end
+        """Whether the bodies that were read so far, each once, are all that the blocks hold."""
+        return self._resolver is not None and self._apart and self._read.is_all(self._end)
 
 
 def spans(connection: sqlite3.Connection, run: str) -> tuple[Span, ...]:

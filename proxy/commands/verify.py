@@ -75,7 +75,7 @@ def _progress(talk: Talk, *, wanted: bool) -> Iterator[Callable[[int, int], None
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True, no_color=not talk.color), transient=True) as bar:
-        task = bar.add_task("verifying runs", total=None)
+        task = bar.add_task("verifying events", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

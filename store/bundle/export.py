@@ -62,7 +62,7 @@ class Excerpt:
         lines: list[bytes] = []
         blobs: dict[str, Member] = {}
         for run, raws in sorted(self.runs.items()):
-            named = [draft.commitments(canonical.parse(raw)) for raw in raws]
+            named = [draft.commitments(event.decode(raw).facts) for raw in raws]
             for seq, row in sorted(self._records.openings(run), key=_by_event):
                 if seq >= len(raws):
                     continue

@@ -49,8 +49,8 @@ class Bundle:
     @property
     def extent(self) -> Extent:
         """The runs that the manifest claims."""
-        said = self.manifest
-        return Extent(said.runs, said.bodies == "included", said.log == "full")
+        said, expected = self.manifest, sum(map(len, self.rows.values()))
+        return Extent(said.runs, said.bodies == "included", said.log == "full", ordered=False, expected=expected)
 
     def leaves(self) -> Iterator[tuple[int, bytes]]:
         """See Records."""
@@ -58,9 +58,7 @@ class Bundle:
 
     def nodes(self) -> Iterator[tuple[int, int, bytes]]:
         """See Records: a bundle keeps none, they are what its leaves give."""
-        tree = merkle.Tree()
-        for each in self.log:
-            yield from tree.append(each)
+        return merkle.Forest(self.log).nodes()
 
     def proofs(self) -> Iterator[Proof]:
         """See Records."""

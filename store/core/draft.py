@@ -17,7 +17,7 @@ import msgspec
 from store.core import canonical, digest
 from store.core.model import Facts
 from store.core.redact import Redacted
-from store.core.text import Body, Headers, Pairs, Text, text
+from store.core.text import Apart, Body, Headers, Pairs, Text, text
 
 type Salt = Callable[[], bytes]
 
@@ -27,6 +27,7 @@ FACTS_BYTES_MAX = 60 * 1024
 
 # What labels read out of the bodies, and can read again: it is left out of an envelope that it would burst.
 _DERIVED = ("settings", "tools", "usage")
+_PLAIN = (str, int, bool, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,24 +105,24 @@ def seal(draft: Draft, salt: Salt) -> tuple[dict[str, canonical.Json], list[Open
     return cast("dict[str, canonical.Json]", members), openings
 
 
-def commitments(record: canonical.Json) -> dict[str, str]:
-    """Every commitment (64 hex) that a record names, by the JSON Pointer of the place where it stands."""
+def commitments(facts: Facts) -> dict[str, str]:
+    """Every commitment (64 hex) that an event names, by the JSON Pointer of the place where it stands."""
     found: dict[str, str] = {}
-    _gather(record, "", found)
+    _gather(facts, "", found)
     return found
 
 
-def _gather(value: canonical.Json, pointer: str, found: dict[str, str]) -> None:
-    # Called for every value of every record that is verified, so strings, by far the most, are not called for.
-    if isinstance(value, dict):
-        named = value.get("body")
-        if isinstance(named, str) and len(value) == 1:
-            found[pointer] = named
-            return
-        for name, member in value.items():
-            if type(member) is not str:
-                _gather(member, f"{pointer}/{name}", found)
+def _gather(value: object, pointer: str, found: dict[str, str]) -> None:
+    # Called for every list of every record that is verified, so strings, by far the most, are not called for.
+    if isinstance(value, Apart):
+        if value.body is not None:
+            found[pointer] = value.body
     elif isinstance(value, list):
         for index, item in enumerate(value):
             if type(item) is not str:
                 _gather(item, f"{pointer}/{index}", found)
+    elif isinstance(value, msgspec.Struct):
+        for field, name in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+            member = getattr(value, field)
+            if type(member) not in _PLAIN:
+                _gather(member, f"{pointer}/{name}", found)

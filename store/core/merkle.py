@@ -1,7 +1,9 @@
 """The RFC 6962 Merkle tree hash, whole and grown leaf by leaf."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+_HASH_BYTES = 32
 
 
 def leaf_hash(leaf: bytes) -> bytes:
@@ -60,15 +62,62 @@ class Tree:
         for leaf in leaves:
             self.append(leaf)
 
-    def append(self, leaf: bytes) -> list[tuple[int, int, bytes]]:
-        """Adds one leaf at the end; the nodes that it completes, as `completed` gives them."""
-        nodes = completed(self.size, self._frontier, leaf)
-        del self._frontier[len(self._frontier) - len(nodes) + 1 :]
-        self._frontier.append(nodes[-1][2])
+    def append(self, leaf: bytes) -> None:
+        """Adds one leaf at the end."""
+        node, width = leaf_hash(leaf), self.size
+        while width & 1:
+            node = node_hash(self._frontier.pop(), node)
+            width >>= 1
+        self._frontier.append(node)
         self.size += 1
-        return nodes
 
     @property
     def root(self) -> bytes:
         """The Merkle tree hash of all leaves so far, 32 bytes."""
         return fold(self._frontier)
+
+
+class Forest:
+    """A tree that only grows, held with every complete node: about 64 bytes a leaf."""
+
+    def __init__(self, leaves: Iterable[bytes] = ()) -> None:
+        self._levels: list[bytearray] = []
+        for leaf in leaves:
+            self.append(leaf)
+
+    def append(self, leaf: bytes) -> None:
+        """Adds one leaf at the end."""
+        node, level = leaf_hash(leaf), 0
+        while True:
+            if level == len(self._levels):
+                self._levels.append(bytearray())
+            row = self._levels[level]
+            row += node
+            if len(row) % (2 * _HASH_BYTES):
+                return
+            node, level = node_hash(bytes(row[-2 * _HASH_BYTES : -_HASH_BYTES]), node), level + 1
+
+    @property
+    def size(self) -> int:
+        """How many leaves it has."""
+        return self.width(0)
+
+    def width(self, level: int) -> int:
+        """How many complete nodes there are at a level; leaves are at level 0."""
+        return len(self._levels[level]) // _HASH_BYTES if 0 <= level < len(self._levels) else 0
+
+    def node(self, level: int, index: int) -> bytes | None:
+        """One complete node, or None where there is none."""
+        if not 0 <= index < self.width(level):
+            return None
+        return bytes(self._levels[level][index * _HASH_BYTES : (index + 1) * _HASH_BYTES])
+
+    def nodes(self) -> Iterator[tuple[int, int, bytes]]:
+        """(level, index, hash) of every complete node, leaves first."""
+        for level, row in enumerate(self._levels):
+            for index in range(self.width(level)):
+                yield level, index, bytes(row[index * _HASH_BYTES : (index + 1) * _HASH_BYTES])
+
+    def root(self, size: int) -> bytes:
+        """The root over the first `size` leaves, at most as many as there are."""
+        return fold([node for place in frontier(size) if (node := self.node(*place)) is not None])

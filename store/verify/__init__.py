@@ -8,14 +8,16 @@ Rules kept here:
 import re
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from store import database
 from store.core.checkpoint import SignedCheckpoint, VerifierKey
 from store.core.errors import StoreUnusable, UnknownRun
 from store.reader import Reader
-from store.verify import bodies, chain, heads, ledger, proven
+from store.verify import heads, ledger, proven
 from store.verify import held as holding
+from store.verify import run as run_check
 from store.verify.records import Extent, Records, SqliteRecords
 from store.verify.verdict import EXIT_VERIFIED, LIMITS, Finding, Tally, Verdict, first_bad
 
@@ -39,6 +41,21 @@ _COUNTED = (
 type Progress = Callable[[int, int], None]
 
 
+@dataclass(slots=True)
+class _Bar:
+    """Counts events for whoever waits; that there are `total` is what the catalogue says, and no more."""
+
+    progress: Progress | None
+    total: int
+    done: int = 0
+
+    def add(self, events: int) -> None:
+        """So many more are done."""
+        self.done += events
+        if self.progress is not None:
+            self.progress(self.done, max(self.done, self.total))
+
+
 def verify(
     folder: Path,
     word: str | None = None,
@@ -48,7 +65,7 @@ def verify(
 ) -> Verdict:
     """Verifies the run that `word` means, or the whole store; `held` is a checkpoint that was kept elsewhere.
 
-    `progress(done, total)` is told of runs. Raises StoreUnusable, UnknownRun.
+    `progress(done, total)` is told of events. Raises StoreUnusable, UnknownRun.
     """
     connection = database.open_for_reading(folder)
     # Whoever changed the file may have put anything into it: text that is none must be a finding, not a failure.
@@ -81,22 +98,20 @@ def verify_records(
     claimed = log.runs if extent.runs is None else extent.runs
     runs = sorted({*records.runs(), *claimed, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
-    for done, each in enumerate(runs):
-        found = chain.walk(each, records.events(each), log, tally)
-        heads.check(found, log)
+    bar = _Bar(progress, extent.expected)
+    for each in runs:
+        found = run_check.check(records, each, log, bar.add)
         committed = log.runs.get(each, ledger.Commitment())
-        if not extent.bodies:
-            tally.counts["PAYLOADS_WITHHELD"] += sum(map(len, found.commitments.values()))
-        elif found.count or committed.pruned or each not in log.runs:
-            kept += bodies.check(records, found, log, tally)
-        events += found.count
+        tally.add(found.tally)
+        if committed.imported is None and not committed.pruned:
+            heads.check_point(each, found.point, log, tally)
+        kept += found.bodies
+        events += found.events
         sealed = committed.sealed(log.checkpoint[0] if log.checkpoint else 0)
-        tally.counts["UNSEALED_TAIL"] += max(0, found.count - sealed)
-        tally.counts["UNWITNESSED"] += max(0, found.count - committed.sealed(witnessed or 0))
+        tally.counts["UNSEALED_TAIL"] += max(0, found.events - sealed)
+        tally.counts["UNWITNESSED"] += max(0, found.events - committed.sealed(witnessed or 0))
         if catalogue is not None and not found.unread:
             tally.counts["STALE_CATALOGUE"] += catalogue.get(each) != found.told
-        if progress is not None:
-            progress(done + 1, len(runs))
     if not events and _is_empty(log, run, tally):
         tally.find("V001", "there is no event in it", run)
     return Verdict(

@@ -1,4 +1,12 @@
-"""Holds openings against commitments, and payloads against openings (docs/format.md, section 7, rule 9); pure."""
+"""Holds openings against commitments, and payloads against openings (docs/format.md, section 7, rule 9); pure.
+
+Rules kept here:
+- Openings are met with the events that they belong to, so nothing is held for longer than an event.
+- A fault is one of its event: what was found of the events themselves is said elsewhere, and once.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from store.core import digest
 from store.core.errors import Malformed
@@ -9,65 +17,126 @@ from store.verify.ledger import Erasures, Ledger
 from store.verify.records import Records, StoredBodies
 from store.verify.verdict import Tally
 
+type Contents = Mapping[str, bytes]
 
-def check(records: Records, found: Walk, log: Ledger, tally: Tally) -> int:
-    """Checks every body of a run; how many its readable events commit to."""
-    run, missing = found.run, {(seq, pointer) for seq, named in found.commitments.items() for pointer in named}
-    count, before = len(missing), len(tally.findings)
-    erased = log.erased.get(run, Erasures())
-    strays: set[tuple[int, str]] = set()
-    # Without an origin nothing that is stored can be held against its place.
-    stored = records.bodies(run, log.origin) if log.origin is not None else None
-    for seq, row in records.openings(run):
-        named = found.commitments.get(seq, {}).get(row.pointer)
+
+@dataclass(slots=True)
+class BodyCheck:
+    """Checks the bodies of one run, whose events come one after the other."""
+
+    run: str
+    log: Ledger
+    records: Records
+    tally: Tally = field(default_factory=Tally)
+    count: int = 0
+    _stored: StoredBodies | None = field(init=False)
+    _openings: Iterator[tuple[int, OpeningRow]] = field(init=False)
+    _next: tuple[int, OpeningRow] | None = field(init=False)
+    _waiting: dict[int, list[OpeningRow]] = field(default_factory=dict)
+    _unopened: dict[int, set[str]] = field(default_factory=dict)
+    _erased: Erasures = field(init=False)
+    _strays: bool = False
+
+    def __post_init__(self) -> None:
+        # Without an origin nothing that is stored can be held against its place.
+        self._stored = self.records.bodies(self.run, self.log.origin) if self.log.origin is not None else None
+        self._openings = self.records.openings(self.run)
+        self._next = next(self._openings, None)
+        for seq, pointer in self.records.strays(self.run):
+            self._unopened.setdefault(seq, set()).add(pointer)
+        self._erased = self.log.erased.get(self.run, Erasures())
+
+    def event(self, seq: int, named: Mapping[str, str] | None) -> Contents:
+        """Checks the bodies of an event that commits to `named` (None: it cannot be read); those that are sound."""
+        rows, unopened = self._rows(seq), self._unopened.pop(seq, set())
         if named is None:
-            strays.add((seq, row.pointer))
-            continue
-        missing.discard((seq, row.pointer))
-        if seq in erased:
-            tally.find("V606", f"{row.pointer} is erased on record, and still there", run, seq)
+            self._strays = self._strays or bool(rows or unopened)
+            return {}
+        self.count += len(named)
+        found: dict[str, OpeningRow] = {}
+        doubled: set[str] = set()
+        for row in rows:
+            if found.setdefault(row.pointer, row) is not row:
+                doubled.add(row.pointer)
+        for pointer in sorted(doubled & named.keys()):
+            self.tally.find("V204", f"{pointer} has more than one opening or place", self.run, seq)
+        contents = {}
+        for row in sorted(found.values(), key=_place):
+            if row.pointer not in named:
+                self._stray(seq, row.pointer)
+            elif seq in self._erased:
+                self.tally.find("V606", f"{row.pointer} is erased on record, and still there", self.run, seq)
+            elif (body := self._body(seq, row, named[row.pointer])) is not None:
+                contents[row.pointer] = body
+        for pointer in sorted(unopened - named.keys()):
+            self._stray(seq, pointer)
+        for pointer in sorted(named.keys() - found.keys()):
+            self._miss(seq, pointer, kept=pointer in unopened)
+        return contents
+
+    def end(self, found: Walk) -> None:
+        """Finds what belongs to no event, once all of them were there."""
+        promised = self.log.runs[self.run].promised if self.run in self.log.runs else 0
+
+        def strays(seq: int, pointers: Iterable[str]) -> None:
+            self._strays = True
+            if not found.is_gap(seq) and not found.last < seq < promised:
+                for pointer in sorted(pointers):
+                    self._stray(seq, pointer)
+
+        for seq, rows in sorted(self._waiting.items()):
+            strays(seq, {row.pointer for row in rows})
+        for seq, pointers in sorted(self._unopened.items()):
+            strays(seq, pointers)
+        while self._next is not None:
+            seq, row = self._next
+            strays(seq, [row.pointer])
+            self._next = next(self._openings, None)
+        if self._stored is not None and not self._strays and not self.tally.findings and not self._stored.exact:
+            self.tally.find("V605", "its blocks hold more than its bodies, or a body twice", self.run)
+
+    def _rows(self, seq: int) -> list[OpeningRow]:
+        """The openings of an event; those of others that come before are kept until their event comes."""
+        while self._next is not None and self._next[0] <= seq:
+            self._waiting.setdefault(self._next[0], []).append(self._next[1])
+            self._next = next(self._openings, None)
+        return self._waiting.pop(seq, [])
+
+    def _stray(self, seq: int, pointer: str) -> None:
+        self._strays = True
+        self.tally.find("V606", f"{pointer} is kept, no event commits to it", self.run, seq)
+
+    def _miss(self, seq: int, pointer: str, *, kept: bool) -> None:
+        """A commitment without an opening; `kept` says that it has a payload all the same."""
+        if seq not in self._erased:
+            self.tally.find("V601", f"{pointer} has no opening", self.run, seq)
+        elif kept:
+            self.tally.find("V606", f"{pointer} is erased on record, and still stored", self.run, seq)
         else:
-            _check_opening(run, seq, row, named, stored, tally)
-    unopened = records.strays(run)
-    strays.update(place for place in unopened if place not in missing)
-    _check_missing(run, missing, {place for place in unopened if place in missing}, erased, tally)
-    promised = log.runs[run].promised if run in log.runs else 0
-    for seq, pointer in sorted(strays):
-        if seq not in found.unread and not found.is_gap(seq) and not found.last < seq < promised:
-            tally.find("V606", f"{pointer} is kept, no event commits to it", run, seq)
-    if stored is not None and not strays and len(tally.findings) == before and not stored.exact:
-        tally.find("V605", "its blocks hold more than its bodies, or a body twice", run)
-    return count
+            self.tally.counts["PAYLOADS_ERASED"] += 1
 
-
-def _check_missing(
-    run: str, missing: set[tuple[int, str]], kept: set[tuple[int, str]], erased: Erasures, tally: Tally
-) -> None:
-    """Commitments without an opening; `kept` are those that have a payload all the same."""
-    for seq, pointer in sorted(missing):
-        if seq not in erased:
-            tally.find("V601", f"{pointer} has no opening", run, seq)
-        elif (seq, pointer) in kept:
-            tally.find("V606", f"{pointer} is erased on record, and still stored", run, seq)
+    def _body(self, seq: int, row: OpeningRow, named: str) -> bytes | None:
+        """The body that an opening opens, if it is what the event commits to."""
+        if not row.is_sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
+            self.tally.find("V602", row.pointer, self.run, seq)
+            return None
+        if row.place is None:
+            self.tally.find("V603", row.pointer, self.run, seq)
+            return None
+        if self._stored is None:
+            return None
+        try:
+            body = self._stored.body(row.place, row.length)
+        except Oversize as error:
+            self.tally.find("V607", f"{row.pointer}: {error}", self.run, seq)
+        except Malformed as error:
+            self.tally.find("V604", f"{row.pointer}: {error}", self.run, seq)
         else:
-            tally.counts["PAYLOADS_ERASED"] += 1
+            if digest.body_digest(body) == row.sha256:
+                return body
+            self.tally.find("V604", row.pointer, self.run, seq)
+        return None
 
 
-def _check_opening(run: str, seq: int, row: OpeningRow, named: str, stored: StoredBodies | None, tally: Tally) -> None:
-    if not row.is_sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
-        tally.find("V602", row.pointer, run, seq)
-        return
-    if row.place is None:
-        tally.find("V603", row.pointer, run, seq)
-        return
-    if stored is None:
-        return
-    try:
-        body = stored.body(row.place, row.length)
-    except Oversize as error:
-        tally.find("V607", f"{row.pointer}: {error}", run, seq)
-    except Malformed as error:
-        tally.find("V604", f"{row.pointer}: {error}", run, seq)
-    else:
-        if digest.body_digest(body) != row.sha256:
-            tally.find("V604", row.pointer, run, seq)
+def _place(row: OpeningRow) -> int:
+    return -1 if row.place is None else row.place

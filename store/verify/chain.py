@@ -3,21 +3,22 @@
 Pure; docs/format.md, section 7, rules 1-4.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from store.core import canonical, digest, draft, event, merkle
+from store.core import canonical, digest, event, merkle
 from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.model import Gap, HttpRequest, LogPoint, Note, RunClose, RunOpen, Value
+from store.core.ranges import Ranges
 from store.core.shape import UnknownShape, UnknownVersion
 from store.envelopes import Envelope
 from store.verify.ledger import Ledger
 from store.verify.records import CatalogueRow
 from store.verify.verdict import Tally
 
-type Commitments = dict[str, str]
+type Taken = Callable[[int, Event | None], None]
 
 # Where an event has one of these, the root over all events is not to be compared.
 _BREAKS_ROOT = frozenset(("V201", "V202", "V203", "V204", "V206", "V207"))
@@ -27,18 +28,20 @@ _BREAKS_ROOT = frozenset(("V201", "V202", "V203", "V204", "V206", "V207"))
 class Walk:
     """What was found of one run.
 
-    `hashes` are, by seq, the hash kept with an event and the one that its bytes give; `commitments` are those of
-    readable events; `close` is the first readable run.close, with the root of the events before it; `after` the seqs
-    behind it; `clock` is (seq, mono_us) of the last event that can be trusted; `told` what the catalogue should say.
+    `hashes` are, by seq, the hash kept with an event and the one that its bytes give, for the last event and those
+    that are `wanted` (for all where that is None); `close` is the first readable run.close, with the root of the events
+    before it; `after` the seqs behind it; `clock` is (seq, mono_us) of the last event that can be trusted; `told` what
+    the catalogue should say.
     """
 
     run: str
     tally: Tally
+    wanted: set[int] | None = None
     count: int = 0
     last: int = -1
     next_seq: int = 0
     hashes: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
-    commitments: dict[int, Commitments] = field(default_factory=dict)
+    seen: Ranges = field(default_factory=Ranges)
     unread: set[int] = field(default_factory=set)
     whole: bool = True
     point: LogPoint | None = None
@@ -59,49 +62,56 @@ class Walk:
 
     def is_gap(self, seq: int) -> bool:
         """Whether an event is missing between others, which is a finding of its own."""
-        return 0 <= seq < self.last and seq not in self.hashes
+        return 0 <= seq < self.last and seq not in self.seen
 
     def is_head(self, head: str, seq: int) -> bool:
         """Whether `head` is the hash of the event `seq`; true of one that was found missing already."""
         return self.is_gap(seq) or bytes.fromhex(head) in self.hashes.get(seq, ())
 
 
-def walk(run: str, rows: Iterator[Envelope], log: Ledger, tally: Tally) -> Walk:
-    """Reads all rows of a run, in order of seq."""
-    found = Walk(run, tally)
+def walk(run: str, rows: Iterator[Envelope], log: Ledger, tally: Tally, taken: Taken, *, ordered: bool) -> Walk:
+    """Reads all rows of a run; where they are `ordered` by seq, in little room.
+
+    `taken` is told of each event by its seq, and given those that are readable.
+    """
+    found = Walk(run, tally, log.runs[run].ends if run in log.runs else set())
+    if not ordered:
+        found.wanted = None
     for row in rows:
         found.count += 1
-        if row.seq in found.hashes:
+        if not found.seen.add(row.seq, row.seq + 1):
             found.find("V204", "this seq occurs twice", row.seq)
             continue
         if row.seq > found.next_seq:
             found.find("V202", f"event {found.next_seq} is missing", found.next_seq)
         found.next_seq = max(row.seq + 1, 0)
-        found.last = row.seq
-        _take(found, row, log)
+        before, found.last = found.last, row.seq
+        taken(row.seq, _take(found, row, log))
         found.tree.append(row.raw)
+        if found.wanted is not None and before not in found.wanted:
+            found.hashes.pop(before, None)
     found.told = found.told and replace(found.told, events=found.count)
     return found
 
 
-def _take(found: Walk, row: Envelope, log: Ledger) -> None:
+def _take(found: Walk, row: Envelope, log: Ledger) -> Event | None:
     hashed = digest.event_hash(row.raw)
     found.hashes[row.seq] = (row.hash, hashed)
     clock, found.clock = found.clock, None
+    happened = None
     try:
-        record, happened = _read(row)
+        happened = _read(row)
     except UnknownVersion as error:
         found.tally.newer.append(f"run {found.run} seq {row.seq}: {error}")
         found.whole = False
         found.unread.add(row.seq)
-        return
+        return None
     except Malformed as error:
         found.unread.add(row.seq)
         _check_hash(found, row, hashed)
         found.find(_code(error), str(error), row.seq)
     else:
         _check_hash(found, row, hashed)
-        found.commitments[row.seq] = draft.commitments(record)
         _check_place(found, row, happened, log)
         now = happened.place.mono_us
         if clock is not None and clock[0] == row.seq - 1 and now < clock[1]:
@@ -111,14 +121,14 @@ def _take(found: Walk, row: Envelope, log: Ledger) -> None:
         _note(found, row.seq, happened)
     if found.close is not None and row.seq > found.close[0]:
         found.after.append(row.seq)
+    return happened
 
 
-def _read(row: Envelope) -> tuple[canonical.Record, Event]:
-    record = canonical.parse(row.raw)
-    happened = event.from_record(record)
+def _read(row: Envelope) -> Event:
+    happened = event.decode(row.raw)
     if isinstance(happened.facts, RunOpen) != (row.seq == 0):
         raise UnknownShape("a run begins with run.open, which comes nowhere else")
-    return record, happened
+    return happened
 
 
 def _code(error: Malformed) -> str:
@@ -161,6 +171,8 @@ def _note(found: Walk, seq: int, happened: Event) -> None:
             found.told = _told(opened, happened.place.ts)
         case RunClose() as closed if found.close is None:
             found.close = seq, closed, found.tree.root
+            if found.wanted is not None:
+                found.wanted.add(seq - 1)
             found.told = found.told and replace(found.told, closed=happened.place.ts)
         case HttpRequest() | Value() | Note():
             found.told = found.told and replace(found.told, steps=found.told.steps + 1)

@@ -1,8 +1,10 @@
 """Holds a run against the store log: its beginning, its heads, its end (docs/format.md, section 7, rule 5); pure."""
 
 from store.core import digest, leaf
+from store.core.model import LogPoint
 from store.verify.chain import Walk
 from store.verify.ledger import Commitment, Ledger
+from store.verify.verdict import Tally
 
 
 def check(found: Walk, log: Ledger) -> None:
@@ -12,8 +14,6 @@ def check(found: Walk, log: Ledger) -> None:
         _check_absence(found, committed)
         return
     committed = committed or Commitment()
-    if committed.imported is None:
-        _check_point(found, log)
     if found.close is None:
         found.tally.counts["OPEN_RUN"] += 1
     else:
@@ -44,14 +44,14 @@ def _check_absence(found: Walk, committed: Commitment | None) -> None:
         found.tally.counts["RUNS_PRUNED"] += 1
 
 
-def _check_point(found: Walk, log: Ledger) -> None:
-    """The log as its run.open says that it was."""
-    if found.point is None:
+def check_point(run: str, point: LogPoint | None, log: Ledger, tally: Tally) -> None:
+    """Checks the log as the run.open of a run says that it was."""
+    if point is None:
         return
-    if found.point.size > log.length:
-        found.find("V402", f"the run began when the log had {found.point.size} leaves", 0)
-    elif log.root_at(found.point.size) not in (None, bytes.fromhex(found.point.root)):
-        found.find("V403", f"the run began when the first {found.point.size} leaves had another root", 0)
+    if point.size > log.length:
+        tally.find("V402", f"the run began when the log had {point.size} leaves", run, 0)
+    elif log.root_at(point.size) not in (None, bytes.fromhex(point.root)):
+        tally.find("V403", f"the run began when the first {point.size} leaves had another root", run, 0)
 
 
 def _check_opened(found: Walk, opened: leaf.RunOpened, log: Ledger) -> None:

@@ -3,18 +3,18 @@
 Pure; docs/format.md, section 7, rules 6-8.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from store.core import checkpoint, leaf, merkle
+from store.core import checkpoint, leaf
 from store.core.checkpoint import SignedCheckpoint, VerifierKey
 from store.core.errors import Malformed
 from store.core.keyring import Keyring
+from store.core.merkle import Forest
 from store.core.shape import UnknownVersion
 from store.verify.records import Records
 from store.verify.verdict import Tally
-
-type Node = tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -36,6 +36,11 @@ class Commitment:
     def promised(self) -> int:
         """How many events the run had at least."""
         return 0 if self.pruned else max((events for _, events in self.covered), default=0)
+
+    @property
+    def ends(self) -> set[int]:
+        """The seqs of the events whose hashes it names."""
+        return {events - 1 for _, events in self.covered}
 
     def sealed(self, size: int) -> int:
         """How many of its events a checkpoint of `size` leaves covers."""
@@ -74,8 +79,7 @@ class Ledger:
     runs: dict[str, Commitment] = field(default_factory=dict)
     erased: dict[str, Erasures] = field(default_factory=dict)
     newer: bool = False
-    tree: merkle.Tree = field(default_factory=merkle.Tree)
-    nodes: dict[Node, bytes] = field(default_factory=dict)
+    tree: Forest = field(default_factory=Forest)
     times: dict[int, str] = field(default_factory=dict)
 
     def origin_of(self, run: str) -> str | None:
@@ -87,7 +91,13 @@ class Ledger:
         """The root of the first `size` leaves, which no negative number has; None where they are not all there."""
         if size > self.tree.size:
             return None
-        return b"" if size < 0 else merkle.fold([self.nodes[place] for place in merkle.frontier(size)])
+        return b"" if size < 0 else self.tree.root(size)
+
+    def about(self, run: str) -> "Ledger":
+        """What the log says of one run: all that is needed to verify that run, and small."""
+        runs = {run: self.runs[run]} if run in self.runs else {}
+        erased = {run: self.erased[run]} if run in self.erased else {}
+        return Ledger(origin=self.origin, length=self.length, runs=runs, erased=erased, newer=self.newer)
 
     def accepts(self, signed: SignedCheckpoint, what: str, tally: Tally) -> bool:
         """Whether a checkpoint is signed by the key that is in force at its size; else that is a finding."""
@@ -113,12 +123,15 @@ def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
             continue
         written = take(log, position, raw, tally)
         if position == log.tree.size:
-            log.nodes.update({(level, index): node for level, index, node in log.tree.append(raw)})
+            log.tree.append(raw)
         log.length = position + 1
         if log.length in wanted:
             log.times[log.length] = written
     _check_nodes(log, records.nodes(), tally)
     check_pin(log, pin, tally)
+    for size, count in Counter(size for size, _ in notes).items():
+        if count > 1:
+            tally.find("V204", f"checkpoint {size} is there {count} times")
     for size, note in notes:
         check_note(log, size, note, tally)
     if log.length and not notes:
@@ -202,16 +215,24 @@ def _keys(vkey: str) -> Keyring | None:
 
 
 def _check_nodes(log: Ledger, kept: Iterable[tuple[int, int, bytes]], tally: Tally) -> None:
-    missing = dict(log.nodes)
+    seen: dict[int, bytearray] = defaultdict(bytearray)
     broken = log.tree.size < log.length
     for level, index, node in kept:
-        if missing.pop((level, index), None) == node:
-            continue
+        true = log.tree.node(level, index)
+        if true is not None:
+            row = seen[level] = seen[level] or bytearray(log.tree.width(level))
+            first, row[index] = not row[index], True
+            if first and true == node:
+                continue
         beyond = level >= 0 and (index + 1) << min(level, 64) > log.tree.size
-        if (level, index) in log.nodes or not (broken and beyond):
+        if true is not None or not (broken and beyond):
             tally.find("V403", f"node {index} of level {level} of the tree is not what the leaves give")
-    for level, index in sorted(missing):
-        tally.find("V403", f"node {index} of level {level} of the tree is missing")
+    level = 0
+    while width := log.tree.width(level):
+        row = seen[level] or bytearray(width)
+        for index in (at for at in range(width) if not row[at]):
+            tally.find("V403", f"node {index} of level {level} of the tree is missing")
+        level += 1
 
 
 def check_note(log: Ledger, size: int, note: bytes, tally: Tally) -> None:

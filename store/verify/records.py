@@ -20,12 +20,16 @@ class Extent:
     """How much of a store the records are: all of it, or what a bundle claims to hold.
 
     `runs` are the runs that are to be there (None: every run that the log knows); without `bodies` commitments stay
-    unopened; without `whole_log` the leaves come with inclusion proofs instead of their neighbours.
+    unopened; without `whole_log` the leaves come with inclusion proofs instead of their neighbours; `ordered` says that
+    the events of a run come in order of seq, whatever they are; `expected` is about how many there are in all, for a
+    person who waits.
     """
 
     runs: tuple[str, ...] | None = None
     bodies: bool = True
     whole_log: bool = True
+    ordered: bool = True
+    expected: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +47,14 @@ class CatalogueRow:
 
 
 class StoredBodies(Protocol):
-    """The bodies of one run, read in the order of their places."""
+    """The bodies of one run; whoever reads them in about the order of their places reads each byte once."""
 
     def body(self, place: int, length: int) -> bytes:
         """The body at `place`, `length` bytes long by its opening. Raises Malformed (payloads.Oversize)."""
 
     @property
     def exact(self) -> bool:
-        """Whether the bodies that were read are all that is stored."""
+        """Whether the bodies that were read, each once, are all that is stored."""
 
 
 class Records(Protocol):
@@ -79,7 +83,7 @@ class Records(Protocol):
         """In order of seq."""
 
     def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
-        """(seq, opening), in order of place."""
+        """(seq, opening), in order of seq; one that has several places comes as often."""
 
     def bodies(self, run: str, origin: str) -> StoredBodies:
         """The bodies of a run of the store `origin`."""
@@ -96,7 +100,8 @@ class SqliteRecords:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.extent = Extent()
+        ((events,),) = connection.execute(f"SELECT TOTAL({number('events')}) FROM runs").fetchall()
+        self.extent = Extent(expected=int(events))
 
     def proofs(self) -> Iterator[Proof]:
         """See Records."""

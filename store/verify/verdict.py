@@ -88,6 +88,12 @@ class Tally:
         shown = None if run is None else _printable(run)
         self.findings.append(Finding(code, _printable(sentence), shown, seq))
 
+    def add(self, more: "Tally") -> None:
+        """Adds what was gathered elsewhere."""
+        self.findings += more.findings
+        self.newer += more.newer
+        self.counts += more.counts
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

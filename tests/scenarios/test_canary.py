@@ -61,7 +61,7 @@ def bodies(folder: Path) -> Iterator[tuple[str, bytes]]:
             for event in reader.events(run.id):
                 record: dict[str, canonical.Json] = members(event.facts)
                 yield f"event {event.seq}", msgspec.json.encode(record)
-                for pointer, named in commitments(record).items():
+                for pointer, named in commitments(event.facts).items():
                     raw = reader.body(event, Apart(body=named))
                     yield f"{event.seq}{pointer}", raw
                     if raw.startswith(b"\x1f\x8b"):

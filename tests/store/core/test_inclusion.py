@@ -21,9 +21,8 @@ def root_of(index: int, size: int, leaf: bytes, hashes: list[bytes]) -> bytes | 
 
 def tree(size: int) -> tuple[list[bytes], dict[tuple[int, int], bytes], bytes]:
     leaves = [b"leaf %d" % number for number in range(size)]
-    grown = merkle.Tree()
-    nodes = {(level, at): node for leaf in leaves for level, at, node in grown.append(leaf)}
-    return leaves, nodes, grown.root
+    grown = merkle.Forest(leaves)
+    return leaves, {(level, at): node for level, at, node in grown.nodes()}, grown.root(size)
 
 
 @pytest.mark.parametrize("size", range(1, 34))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.core.merkle import Tree, completed, fold, frontier, leaf_hash, node_hash
+from store.core.merkle import Forest, Tree, completed, fold, frontier, leaf_hash, node_hash
 from tests.vectors.samples import TREE_LEAVES
 
 # The roots of the first 0 to 8 of these leaves, from the certificate-transparency project's own tests.
@@ -55,16 +55,16 @@ def test_a_grown_tree_has_the_root_of_the_definition_at_every_size(entries: list
 
 @given(entries=leaves)
 def test_the_kept_nodes_give_the_root_of_every_earlier_size(entries: list[bytes]) -> None:
-    tree = Tree()
-    nodes: dict[tuple[int, int], bytes] = {}
-    for entry in entries:
-        for level, index, node in tree.append(entry):
-            assert (level, index) not in nodes
-            nodes[level, index] = node
+    forest = Forest(entries)
+    found = list(forest.nodes())
+    nodes = {(level, index): node for level, index, node in found}
+    assert len(nodes) == len(found) == sum(map(forest.width, range(8)))
     for size in range(len(entries) + 1):
-        assert fold([nodes[place] for place in frontier(size)]) == mth(entries[:size])
+        assert fold([nodes[place] for place in frontier(size)]) == forest.root(size) == mth(entries[:size])
     for (level, index), node in nodes.items():
-        assert node == mth(entries[index << level : (index + 1) << level])
+        assert node == forest.node(level, index) == mth(entries[index << level : (index + 1) << level])
+    assert forest.size == len(entries)
+    assert forest.node(0, len(entries)) is forest.node(-1, 0) is forest.node(9, 0) is None
 
 
 @given(size=st.integers(0, 2**53))

@@ -58,8 +58,7 @@ def subproof(m: int, entries: list[bytes], known: bool) -> list[bytes]:
 
 def kept(entries: list[bytes]) -> proof.NodeAt:
     """The complete nodes over these leaves, as a store keeps them."""
-    tree = merkle.Tree()
-    nodes = {(level, index): node for entry in entries for level, index, node in tree.append(entry)}
+    nodes = {(level, index): node for level, index, node in merkle.Forest(entries).nodes()}
     return lambda level, index: nodes[level, index]
 
 

@@ -41,6 +41,14 @@ class Attacker:
         self.key = VerifierKey.parse(json.loads(raw)["vkey"])
         self.origin = self.key.name
 
+    def double(self, table: str, where: str, *values: object) -> None:
+        """Takes the key of a table away, and puts the rows that are meant into it once more."""
+        self.db.execute(f"CREATE TABLE doubled AS SELECT * FROM {table}")
+        self.db.execute(f"DROP TABLE {table}")
+        self.db.execute(f"ALTER TABLE doubled RENAME TO {table}")
+        done = self.db.execute(f"INSERT INTO {table} SELECT * FROM {table} WHERE {where}", values)
+        assert done.rowcount == 1
+
     def close(self) -> None:
         """Leaves one file behind."""
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -127,9 +135,9 @@ class Attacker:
     def regrow(self) -> None:
         """Computes every node of the tree from the leaves."""
         self.db.execute("DELETE FROM nodes")
-        tree = merkle.Tree()
-        for (raw,) in self.db.execute("SELECT leaf FROM leaves ORDER BY position").fetchall():
-            self.db.executemany("INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)", tree.append(raw))
+        leaves = [raw for (raw,) in self.db.execute("SELECT leaf FROM leaves ORDER BY position").fetchall()]
+        nodes = merkle.Forest(leaves).nodes()
+        self.db.executemany("INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)", nodes)
 
     def cut_log(self, size: int) -> None:
         """Takes the leaves from `size` on out of the log."""

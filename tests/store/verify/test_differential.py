@@ -17,7 +17,7 @@ from store.core.errors import StoreUnusable
 from store.erasure import Erasure
 from store.verify import verify as first
 from tests.store.verify.attacker import Attacker
-from tests.store.verify.attacks import keys
+from tests.store.verify.attacks import bodies, keys, log
 from tests.store.verify.attacks.keys import rotate
 from tests.support.sample import Sample
 from tests.support.tape import Call, Tape, seeded, tape
@@ -124,6 +124,15 @@ def test_both_find_the_same_key_used_where_it_does_not_count(
     for pin in (None, first_key):
         ours, theirs = both(made.folder, None, pin)
         assert ours == theirs, difference(ours, theirs)
+
+
+@pytest.mark.parametrize("attack", [bodies.double_opening, bodies.double_place, log.double_checkpoint])
+def test_both_find_rows_that_are_there_twice(attack: Callable[[Attacker], None], attacker: Attacker) -> None:
+    attack(attacker)
+    attacker.close()
+    ours, theirs = both(attacker.folder, None)
+    assert ours == theirs, difference(ours, theirs)
+    assert ours[1] == 20
 
 
 @pytest.mark.timeout(600)

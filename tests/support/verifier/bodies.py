@@ -66,6 +66,9 @@ def check_bodies(found: Found, rows: Rows, store_log: StoreLog, outcome: Outcome
         if fault is not None:
             faults += 1
             outcome.report(fault, run, where[0])
+    for seq, _ in rows.doubled(run) & places.keys():
+        faults += 1
+        outcome.report("V204", run, seq)
     strays = {*openings, *payloads} - places.keys()
     for seq, _ in sorted(strays):
         if seq not in found.unreadable and not found.is_missing(seq):

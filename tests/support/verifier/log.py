@@ -163,6 +163,8 @@ def check_log(rows: Rows, pinned: Key | None, outcome: Outcome) -> Log:
     if pinned is not None and log.origin is not None and not log.ring.find(pinned):
         outcome.report("V431")
     _check_checkpoints(rows, log, pinned, outcome)
+    for _ in range(rows.doubled_checkpoints()):
+        outcome.report("V204")
     if leaves and not rows.checkpoints():
         outcome.report("V001")
     return log

@@ -116,6 +116,19 @@ class Rows:
             if isinstance(level, int) and isinstance(position, int)
         ]
 
+    def doubled(self, run: str) -> set[Place]:
+        """List the places of a run's openings that are there more than once, or have several payloads."""
+        query = (
+            "SELECT o.seq, o.pointer FROM openings o LEFT JOIN payloads p ON p.run = o.run AND p.seq = o.seq"
+            " AND p.pointer = o.pointer WHERE o.run = CAST(? AS TEXT) GROUP BY 1, 2 HAVING COUNT(*) > 1"
+        )
+        rows = self._select(query, _bound(run))
+        return {(seq, pointer) for seq, pointer in rows if isinstance(seq, int) and isinstance(pointer, str)}
+
+    def doubled_checkpoints(self) -> int:
+        """Count the sizes of which there are several checkpoints."""
+        return sum(1 for _ in self._select("SELECT size FROM checkpoints GROUP BY size HAVING COUNT(*) > 1"))
+
     def checkpoints(self) -> dict[int, bytes]:
         """Read the checkpoints by size, in order."""
         rows = self._select("SELECT size, note FROM checkpoints ORDER BY size")

@@ -25,6 +25,16 @@ def _put(attacker: Attacker, content: bytes) -> None:
     attacker.put_block(attacker.run("closed"), content, len(attacker.log_of(attacker.run("closed"))))
 
 
+def double_opening(attacker: Attacker) -> None:
+    where = "run = ? AND seq = ? AND pointer = '/body'"
+    attacker.double("openings", where, attacker.run("closed"), MIDDLE)
+
+
+def double_place(attacker: Attacker) -> None:
+    where = "run = ? AND seq = ? AND pointer = '/body'"
+    attacker.double("payloads", where, attacker.run("closed"), MIDDLE)
+
+
 def erase(attacker: Attacker) -> None:
     _body(attacker, "DELETE FROM payloads")
     _body(attacker, "DELETE FROM openings")

@@ -7,6 +7,10 @@ from tests.store.verify.attacker import Attacker, flipped
 NEW_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 
+def double_checkpoint(attacker: Attacker) -> None:
+    attacker.double("checkpoints", "size = ?", attacker.newest_checkpoint()[0])
+
+
 def leaf_spelling(attacker: Attacker) -> None:
     position = attacker.leaf_of("recorder.start")
     ((raw,),) = attacker.db.execute("SELECT leaf FROM leaves WHERE position = ?", (position,)).fetchall()

@@ -1,0 +1,59 @@
+"""Verifies one run by itself, in room that does not grow with its length: its events, its ends, its bodies; pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from store.core import draft
+from store.core.event import Event
+from store.core.model import LogPoint
+from store.verify import chain, heads
+from store.verify.bodies import BodyCheck
+from store.verify.ledger import Ledger
+from store.verify.records import CatalogueRow, Records
+from store.verify.verdict import Tally
+
+TOLD_EVENTS = 256
+
+type Told = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found of one run. `point` is the log as its run.open says that it was; `told` what the catalogue has to
+    say of it, None where it has no beginning; `unread` says that there are events which cannot be read.
+    """
+
+    run: str
+    events: int
+    bodies: int
+    point: LogPoint | None
+    told: CatalogueRow | None
+    unread: bool
+    tally: Tally
+
+
+def check(records: Records, run: str, log: Ledger, told: Told) -> Verified:
+    """Verifies a run of `records`; `log` has to know what the log says of it. `told` hears of so many events more."""
+    tally, extent = Tally(), records.extent
+    bodies = BodyCheck(run, log, records) if extent.bodies else None
+    taken = 0
+
+    def take(seq: int, happened: Event | None) -> None:
+        nonlocal taken
+        taken += 1
+        if taken % TOLD_EVENTS == 0:
+            told(TOLD_EVENTS)
+        named = None if happened is None else draft.commitments(happened.facts)
+        if bodies is not None:
+            bodies.event(seq, named)
+        elif named is not None:
+            tally.counts["PAYLOADS_WITHHELD"] += len(named)
+
+    found = chain.walk(run, records.events(run), log, tally, take, ordered=extent.ordered)
+    told(taken % TOLD_EVENTS)
+    heads.check(found, log)
+    if bodies is not None and (found.count or run not in log.runs or log.runs[run].pruned):
+        bodies.end(found)
+        tally.add(bodies.tally)
+    count = 0 if bodies is None else bodies.count
+    return Verified(run, found.count, count, found.point, found.told, bool(found.unread), tally)
