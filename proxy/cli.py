@@ -31,6 +31,8 @@ VERBS = (
     "env",
     "erase",
     "hold",
+    "prune",
+    "retention",
     "compact",
     "debug",
     "completion",

@@ -45,6 +45,15 @@ class Shared:
         return self._folder("authority")
 
     @property
+    def config(self) -> Path:
+        """The settings file, which need not be there."""
+        return self._folder("config")
+
+    def is_default(self, name: str) -> bool:
+        """Whether nobody named another folder or file than the usual one."""
+        return any(row.name == name and callable(row.default) and row.default() == self._values[name] for row in SHARED)
+
+    @property
     def loudness(self) -> int:
         """-1 (quiet), 0 or 1 (verbose)."""
         return int(bool(self._values["verbose"])) - int(bool(self._values["quiet"]))

@@ -69,6 +69,10 @@ def _default_keys() -> Path:
     return platformdirs.user_config_path("edgetape", appauthor=False) / "keys"
 
 
+def _default_config() -> Path:
+    return platformdirs.user_config_path("edgetape", appauthor=False) / "edgetape.toml"
+
+
 def _default_authority() -> Path:
     return platformdirs.user_config_path("edgetape", appauthor=False) / "authority"
 
@@ -88,6 +92,13 @@ SHARED = (
         _FOLDER,
         _default_authority,
         "user configuration folder, edgetape/authority",
+    ),
+    Setting(
+        "config",
+        "Settings file in TOML: [retention] says how long what is kept.",
+        click.Path(dir_okay=False, path_type=Path),
+        _default_config,
+        "user configuration folder, edgetape/edgetape.toml",
     ),
     Setting("quiet", "Say only what went wrong.", short="-q", flag=True),
     Setting("verbose", "Say more.", short="-v", flag=True),
@@ -141,12 +152,16 @@ TABLE: Mapping[str, Setting] = {
         Setting("full-log", "All leaves up to the checkpoint; this is the default.", flag=True),
         Setting("without-bodies", "Leave out what was said; the commitments stay.", flag=True),
         Setting("verifier", "Write the stand-alone verifier alone to this file, and print its SHA-256.", _OUTPUT),
-        # erase, hold
+        # erase, hold, prune, retention, export
         Setting("step", "Only the bodies of this step.", click.IntRange(min=1)),
         Setting("why", "Why, in a few words; it is kept in the log for ever.", str, short="--reason", member="reason"),
         Setting("by", "Who asks for it.", str, _account, "the account's name"),
         Setting("dry-run", "Say what would be done, and do nothing.", flag=True),
         Setting("release", "End the hold.", flag=True),
+        # prune
+        Setting("older-than", "Runs that ended longer ago: 90d, 12w, 6mo, 5y.", str, metavar="AGE"),
+        Setting("keep-last", "But not the so many newest recorded runs.", click.IntRange(min=0), metavar="N"),
+        Setting("yes", "Do it without asking.", flag=True),
         # checkpoint
         Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
         # keys

@@ -11,9 +11,11 @@ from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
 from proxy.talk import Talk
+from store.core.errors import EdgetapeError
+from store.core.leaf import AccessExport
 
 _EPILOG = """\b
-The same runs at the same checkpoint give the same bytes.
+The same runs at the same checkpoint give the same bytes. The store's log says afterwards who took them out.
 With --json: {file, bytes, sha256, runs, checkpoint}; with --verifier: {file, sha256}.
 """
 
@@ -26,12 +28,13 @@ class Given(TypedDict):
     full_log: bool
     without_bodies: bool
     verifier: Path | None
+    by: str
     as_json: bool
 
 
 @click.command(cls=Verb, short_help="Write runs as one file that verifies alone.", epilog=_EPILOG)
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
-@options("output", "proofs", "full-log", "without-bodies", "verifier", "json")
+@options("output", "proofs", "full-log", "without-bodies", "verifier", "by", "json")
 @click.pass_context
 def command(context: click.Context, runs: Sequence[str], **given: Unpack[Given]) -> int:
     """Write RUN, or several, with log, bodies, a report and a stand-alone verifier into one ZIP."""
@@ -54,14 +57,29 @@ def command(context: click.Context, runs: Sequence[str], **given: Unpack[Given])
         verdict = write(output, packed)
         said = {"runs": sorted(taken.runs), "checkpoint": taken.size}
     digest = _digest(output)
+    talk = Talk.of(context)
+    _note(shared, talk, [_said(run, given["by"], digest, taken.size, bodies=bodies) for run in sorted(taken.runs)])
     if given["as_json"]:
         click.echo(as_json_text({"file": str(output), "bytes": output.stat().st_size, "sha256": digest, **said}))
         return 0
     click.echo(f"{digest}  {output}")
-    talk = Talk.of(context)
     talk.say(verdict.line)
     talk.say(f"check it: edgetape verify {output}; or without edgetape: python3 verify.py {output}")
     return 0
+
+
+def _said(run: str, by: str, digest: str, size: int, *, bodies: bool) -> AccessExport:
+    return AccessExport(run=run, by=by, sha256=digest, size=size, bodies="included" if bodies else "withheld")
+
+
+def _note(shared: Shared, talk: Talk, exports: Sequence[AccessExport]) -> None:
+    """Has the log say that the runs were taken out; a store that takes nothing is no reason not to."""
+    from store.access import note_exports
+
+    try:
+        note_exports(shared.store, shared.keys, exports)
+    except EdgetapeError as error:
+        talk.warn(f"the export left no trace in the store's log: {error}", error.hint)
 
 
 def _digest(path: Path) -> str:

@@ -58,6 +58,7 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     from addons.guard import UnsafeAddress, check_address
     from addons.options import RecorderOptions
     from proxy.passage import Way
+    from proxy.policy import note_policies
     from proxy.service import Service
     from proxy.silence import distrust
     from proxy.upstream import upstream_proxy
@@ -90,6 +91,7 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         _announce(talk, shared.store, way, as_json=given["as_json"])
 
     with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+        note_policies(shared, writer)
         counts = run(talk, Service(writer, recorder).run(ready))
     talk.say(f"edgetape: recorded {count(counts.exchanges, 'exchange')} and {count(counts.tunnels, 'tunnel')}")
     if counts.distrusted:

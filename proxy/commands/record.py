@@ -53,6 +53,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     from proxy.agent import AgentNotStarted, refuse_unknown
     from proxy.closing import say_recorded
     from proxy.identity import Introduction, parent_in
+    from proxy.policy import note_policies
     from proxy.recording import Plan, record
     from store.authority import Authority
     from store.writer import Writer
@@ -76,6 +77,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         refuse_unknown(argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
         with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+            note_policies(shared, writer)
             recording = run(talk, record(Plan(argv, introduction, recorder), writer, authority))
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)

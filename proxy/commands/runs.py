@@ -4,19 +4,22 @@ from collections.abc import Mapping
 
 import click
 
+from proxy import fate
 from proxy.border import Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text, table
 from proxy.talk import Talk
-from proxy.words import moment, printable
+from proxy.words import count, moment, printable
 from store.reader import Reader, RunInfo
+from store.standing import NOTHING, Standing
 
 ID_CHARS_MIN = 8
 
 _EPILOG = """\b
 With --json: an array of {id, name, mode, workflow, parent, opened, closed, reason, exit_code, events, steps,
-origin};
-parent is null or {run, seq, event_hash}; closed, reason and exit_code are null while it is open.
+origin, hold, erased};
+parent is null or {run, seq, event_hash}; closed, reason and exit_code are null while it is open; hold is null or
+{by, reason}; erased is null or {at, by, reason, policy, events}, of which events is null for all.
 """
 
 
@@ -29,23 +32,26 @@ def command(context: click.Context, mode: str | None, limit: int | None, as_json
     with Reader.open(shared.store) as reader:
         everything = reader.runs()
         here = reader.origin
+        standings = reader.standings()
     runs = [run for run in everything if mode in (None, run.mode)][:limit]
     if as_json:
-        click.echo(as_json_text([as_record(run) for run in runs]))
+        click.echo(as_json_text([as_record(run, standings.get(run.id, NOTHING)) for run in runs]))
         return 0
+    pruned = sum(each.pruned is not None for each in standings.values())
+    talk = Talk.of(context)
     if not runs:
-        Talk.of(context).say(
-            "no runs yet; record one: edgetape record -- COMMAND" if not everything else "no such runs"
-        )
-        return 0
-    width = distinct(everything)
-    names = {run.id: run.name for run in everything if run.name}
-    rows = [_row(run, width, names, here) for run in runs]
-    table(shared.color, ("run", "name", "mode", "opened", "steps", "ended"), rows, right=(4,))
+        talk.say("no such runs" if everything else "no runs yet; record one: edgetape record -- COMMAND")
+    else:
+        width = distinct(everything)
+        names = {run.id: run.name for run in everything if run.name}
+        rows = [_row(run, width, names, here, fate.short(standings.get(run.id, NOTHING))) for run in runs]
+        table(shared.color, ("run", "name", "mode", "opened", "steps", "ended"), rows, right=(4,))
+    if pruned:
+        talk.say(f"{count(pruned, 'run')} {'was' if pruned == 1 else 'were'} pruned, on record")
     return 0
 
 
-def as_record(run: RunInfo) -> dict[str, object]:
+def as_record(run: RunInfo, standing: Standing) -> dict[str, object]:
     """A run as --json prints it."""
     parent = run.parent
     return {
@@ -61,6 +67,7 @@ def as_record(run: RunInfo) -> dict[str, object]:
         "events": run.events,
         "steps": run.steps,
         "origin": run.origin,
+        **fate.record(standing),
     }
 
 
@@ -88,10 +95,17 @@ def ending(run: RunInfo) -> str:
     return said if run.exit_code is None else f"{said}, exit {run.exit_code}"
 
 
-def _row(run: RunInfo, width: int, names: Mapping[str, str], here: str) -> tuple[str, ...]:
+def _row(run: RunInfo, width: int, names: Mapping[str, str], here: str, done: str) -> tuple[str, ...]:
     name = printable(run.name or "", one_line=True)
     of = names.get(run.parent.run, run.parent.run[:width]) if run.parent is not None else ""
     mode = f"{run.mode} of {printable(of, one_line=True)}" if of else run.mode
     if run.origin != here:
         mode += f" from {printable(run.origin, one_line=True)}"
-    return (run.id[:width], name, mode, moment(run.opened), f"{run.steps:,}", ending(run))
+    return (
+        run.id[:width],
+        name,
+        mode,
+        moment(run.opened),
+        f"{run.steps:,}",
+        f"{ending(run)}; {done}" if done else ending(run),
+    )

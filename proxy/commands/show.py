@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from proxy import fate
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text, table
@@ -53,11 +54,12 @@ def _show_run(
     shared: Shared = context.obj
     argv = command_of(reader, info.id)
     rows = lines(happened, reader)
+    standing = reader.standing(info.id)
     if as_json:
-        record = {"run": as_record(info), "command": argv, "steps": [row.as_record() for row in rows]}
+        record = {"run": as_record(info, standing), "command": argv, "steps": [row.as_record() for row in rows]}
         click.echo(as_json_text(record))
         return
-    for line in _head(info, argv):
+    for line in (*_head(info, argv), *fate.lines(standing)):
         click.echo(line)
     if rows:
         click.echo()

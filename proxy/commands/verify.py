@@ -1,8 +1,5 @@
 """`edgetape verify`: the proof, its verdict and its limits (docs/format.md, section 7)."""
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -10,6 +7,7 @@ import click
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
+from proxy.progress import progress
 from proxy.talk import Talk
 from proxy.vkey import verifier_key
 from store.core import checkpoint
@@ -45,11 +43,11 @@ def command(
     talk = Talk.of(context)
     pin = verifier_key(key)
     kept = None if held is None else _held(held)
-    with _progress(talk, wanted=run is None and not as_json) as progress:
+    with progress(talk, "verifying events", wanted=run is None and not as_json) as told:
         if run is not None and names_bundle(run):
-            verdict = verify_bundle(Path(run), pin, progress, kept)
+            verdict = verify_bundle(Path(run), pin, told, kept)
         else:
-            verdict = verify(shared.store, run, pin, progress, kept)
+            verdict = verify(shared.store, run, pin, told, kept)
     code = EXIT_POLICY_NOT_MET if strict and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
     if as_json:
         click.echo(as_json_text({**verdict.record, "exit_code": code}))
@@ -63,20 +61,6 @@ def command(
     click.echo(verdict.line)
     talk.say(LIMITS)
     return code
-
-
-@contextlib.contextmanager
-def _progress(talk: Talk, *, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr, where there is a person to see it."""
-    if not wanted or talk.loudness < 0 or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True, no_color=not talk.color), transient=True) as bar:
-        task = bar.add_task("verifying events", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _held(path: Path) -> SignedCheckpoint:

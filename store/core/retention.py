@@ -92,7 +92,7 @@ class Policy:
         if age.before(now) > self.floor(kind).before(now):
             raise BadPolicy(
                 f"{kind} are to be kept for {self.floor(kind)} at least, so not for {age} only",
-                hint=f'floor = "{age}" under [retention] in the policy file says otherwise',
+                hint=f'floor = "{age}" under [retention] in the settings file says otherwise',
             )
         return timestamp(age.before(now))
 

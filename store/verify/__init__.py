@@ -115,11 +115,11 @@ def verify_records(
     if not events and _is_empty(log, run, tally):
         tally.find("V001", "there is no event in it", run)
     return Verdict(
-        subject=_subject(extent, log.origin or "unknown", runs, run),
+        subject=_subject(extent, log.origin or "unknown", runs, run, tally.counts["RUNS_PRUNED"]),
         findings=tuple(tally.findings),
         newer=tuple(tally.newer),
         flags=_flags(tally, pin, witnessed),
-        runs=len(runs),
+        runs=len(runs) - tally.counts["RUNS_PRUNED"],
         events=events,
         bodies=kept,
         checkpoint=log.checkpoint,
@@ -134,12 +134,12 @@ def _is_empty(log: ledger.Ledger, run: str | None, tally: Tally) -> bool:
     return run not in log.runs or log.runs[run].pruned
 
 
-def _subject(extent: Extent, origin: str, runs: list[str], run: str | None) -> str:
+def _subject(extent: Extent, origin: str, runs: list[str], run: str | None, pruned: int) -> str:
     if run is not None:
         return f"run {run}"
     if extent.runs is not None and len(runs) == 1:
         return f"run {runs[0]}"
-    return f"{'store' if extent.runs is None else 'bundle of'} {origin}: {len(runs)} runs"
+    return f"{'store' if extent.runs is None else 'bundle of'} {origin}: {len(runs) - pruned} runs"
 
 
 def _check_file(connection: sqlite3.Connection, folder: Path) -> None:

@@ -43,6 +43,8 @@ def test_json_has_the_documented_names(tmp_path: Path, capsys: pytest.CaptureFix
         "events": 10,
         "steps": 3,
         "origin": entry["origin"],
+        "hold": None,
+        "erased": None,
     }
     assert entry["origin"].startswith("edgetape.local/")
 
