@@ -30,9 +30,8 @@ def error_kind(message: str, side: Side, *, tls_failed: bool, silent: bool) -> E
         return "tls"
     if _NO_ADDRESS.search(message):
         return "dns"
-    if _TOO_LATE.search(message):
-        return "timeout"
-    return "connect" if _CONNECTING.search(message) else "reset"
+    # Too late to connect is not to have connected: the agent got its answer, a 502, and no silence.
+    return "connect" if _TOO_LATE.search(message) or _CONNECTING.search(message) else "reset"
 
 
 def ended(side: Side, *, silent: bool) -> Ended:

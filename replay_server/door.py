@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from typing import Any
 
 from aiohttp import web
@@ -15,6 +16,9 @@ HEAD_BYTES_MAX = 16 * 1024 * 1024
 HEADERS_MAX = 20_000
 READ_BYTES = 256 * 1024
 _H2_PREFACE = b"PRI * HTTP/2.0"
+_METHODS = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"CONNECT", b"TRACE"))
+_REQUEST_LINE = re.compile(rb"(\S+) (?=\S+ HTTP/1\.[01]\r?\n)")
+_SPELLED = "X-EDGETAPE-METHOD-"
 
 _quiet = logging.getLogger("edgetape.replay_server")  # what aiohttp says of clients that misbehave; we count them
 _quiet.addHandler(logging.NullHandler())
@@ -54,13 +58,16 @@ class Door(RequestHandler):
                 self._doors.clients.h2_only[self._host] += 1
                 self.force_close()
                 return
+        if self._idle and (line := _REQUEST_LINE.match(data)) and line[1] not in _METHODS:
+            self._read_leniently()
+            data = _SPELLED.encode() + line[1].hex().encode() + data[line.end(1) :]
         if self._reads_fast and not data.isascii() and not data.partition(b"\r\n")[0].isascii():
             self._read_leniently()
         super().data_received(data)
 
     def _read_leniently(self) -> None:
-        """From here on aiohttp's other parser: the fast one refuses a target with bytes above 0x7F."""
-        if self._current_request is None and not self._messages:
+        """From here on aiohttp's other parser: the fast one refuses bytes above 0x7F, and most methods."""
+        if self._idle and self._reads_fast:
             self._reads_fast = False
             self._parser = HttpRequestParserPy(
                 self,
@@ -95,8 +102,19 @@ class Door(RequestHandler):
         return super().handle_error(request, status, exc, message)
 
     @property
+    def _idle(self) -> bool:
+        return self._current_request is None and not self._messages
+
+    @property
     def _host(self) -> str:
         return self.placed.host if self.placed else "the replay server itself"
+
+
+def method(spelled: str) -> str:
+    """The method of a request as it was sent, each byte a character: aiohttp knows ASCII and capitals only."""
+    if not spelled.startswith(_SPELLED):
+        return spelled
+    return bytes.fromhex(spelled.removeprefix(_SPELLED)).decode("latin-1")
 
 
 class Doors(web.Server):

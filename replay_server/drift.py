@@ -123,8 +123,8 @@ def _change(recorded: Form, live: Form, found: Difference) -> Change:
 
 
 def _kind(recorded: Form, live: Form, place: str, tokens: list[str]) -> tuple[Kind, str]:
-    if place == "header":
-        return Kind.OTHER, ""
+    if place in ("header", "path"):
+        return (Kind.MODEL if place == "path" else Kind.OTHER), ""
     was, became = recorded.body, live.body
     said = history(was) if isinstance(was, dict) else None
     if place == "query" or not isinstance(was, dict) or not isinstance(became, dict) or said is None or not tokens:

@@ -66,7 +66,7 @@ class Ledger:
                 "redactions": [list(mark) for mark in told.body.marks] or None,
             }
         facts = HttpRequest(
-            method=place.method,
+            method=sheet.text(stored(place.method.encode("latin-1"))),
             scheme=place.scheme,
             host=sheet.text(self._redactor.plain(place.host)),
             port=place.port,

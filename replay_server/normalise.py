@@ -4,8 +4,9 @@ Both sides pass through here, so a rotated key never misses and a rule means the
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from replay_server.route import split
 from store.core.coding import as_stored
 from store.core.compare import escaped
 from store.core.errors import EdgetapeError
@@ -13,7 +14,7 @@ from store.core.form import MEANING_HEADERS, Asked, Endpoint, Form, normal, unma
 from store.core.jsontext import Inner, Node
 from store.core.redact import Content, Redacted, Redactor, stored
 
-PLACES = {"body": "body", "query": "query", "header": "headers"}
+PLACES = {"body": "body", "query": "query", "header": "headers", "path": "path"}
 _ANY = "*"
 
 
@@ -23,7 +24,7 @@ class BadRule(EdgetapeError):
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """A place that may differ: `body POINTER`, `query NAME` or `header NAME`.
+    """A place that may differ: `body POINTER`, `query NAME`, `header NAME` or `path model`.
 
     A pointer is a JSON Pointer (RFC 6901) in which `*` stands for any member or item; after `#` it goes on inside the
     JSON that a string holds.
@@ -70,7 +71,10 @@ class Rules:
 
     def form(self, asked: Asked) -> tuple[Form, dict[str, int]]:
         """The form of a request after redaction, and how many places each rule took out of it."""
-        form = normal(asked, self.meaning)
+        place, model = split(asked.endpoint)
+        form = normal(replace(asked, endpoint=place), self.meaning)
+        if model:
+            form.document["path"] = {"model": model}
         counts = {str(ignore): count for ignore in self.ignores if (count := ignore.remove(form.document))}
         return form, counts
 

@@ -4,7 +4,7 @@ from aiohttp import web
 
 from replay_server import target
 from replay_server.answer import Live
-from replay_server.door import Door
+from replay_server.door import Door, method
 from store.core.form import Asked, Endpoint
 
 
@@ -19,11 +19,12 @@ async def read(request: web.BaseRequest) -> tuple[Asked, Live, bool]:
     if request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     body = await request.content.read()
-    endpoint = Endpoint(request.method, authority.scheme, authority.host, authority.port, parsed.path)
+    asked = method(request.method)
+    endpoint = Endpoint(asked, authority.scheme, authority.host, authority.port, parsed.path)
     http10 = request.version < (1, 1)
     return (
         Asked(endpoint, parsed.query, request.raw_headers, body),
-        Live(request.method, http10, not request.keep_alive),
+        Live(asked, http10, not request.keep_alive),
         placed,
     )
 
@@ -45,5 +46,8 @@ def origin_form(raw: Asked) -> bytes:
     if raw.body:
         kept.append((b"Content-Length", b"%d" % len(raw.body)))
     path = raw.endpoint.path + (b"?" + raw.query if raw.query else b"")
-    lines = [b"%s %s HTTP/1.1" % (raw.endpoint.method.encode(), path), *(name + b": " + value for name, value in kept)]
+    lines = [
+        b"%s %s HTTP/1.1" % (raw.endpoint.method.encode("latin-1"), path),
+        *(name + b": " + value for name, value in kept),
+    ]
     return b"\r\n".join(lines) + b"\r\n\r\n" + raw.body

@@ -18,6 +18,7 @@ from replay_server.problem import Name, problem
 from replay_server.provenance import Provenance
 from replay_server.recollection import Recollection
 from replay_server.report import Json, drift_document, missed_document
+from replay_server.route import named
 from replay_server.standins import StandIns
 from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
 from replay_server.wording import drift_lines
@@ -159,7 +160,7 @@ class Session:
         outcome = self.tape.outcome(index)
         match outcome:
             case Refusal(reason):
-                missed = Missed(ask.form.endpoint.place, self.findings.requests, self.tape.step(index), reason)
+                missed = Missed(named(ask.form), self.findings.requests, self.tape.step(index), reason)
                 self.findings.unserved.append(missed)
                 return self._reply(ask, problem("unserved", reason, missed_document(missed)))
             case Recorded():
@@ -183,9 +184,7 @@ class Session:
         assert index is not None
         exchange = self.tape.exchanges[index]
         found = drift.changes(self.tape.form(index), form)
-        cause = self.findings.drift(
-            exchange.step, exchange.request.seq, form.endpoint.place, found, self._expected(index)
-        )
+        cause = self.findings.drift(exchange.step, exchange.request.seq, named(form), found, self._expected(index))
         if self.policy.act(Tier.DRIFTED) == "serve":
             return self._serve(index, Tier.DRIFTED, ask)
         self.findings.stopped_at = exchange.step
@@ -198,7 +197,7 @@ class Session:
         detail = self._expected(None)
         if nearest is not None:
             detail = f"the recording answered it last at step {nearest}"
-        missed = Missed(ask.form.endpoint.place, self.findings.requests, nearest, detail)
+        missed = Missed(named(ask.form), self.findings.requests, nearest, detail)
         listed.append(missed)
         name: Name = "exhausted" if match.tier is Tier.EXHAUSTED else "unexpected"
         said = "was asked for more often than recorded" if name == "exhausted" else "is not in the recording"

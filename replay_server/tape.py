@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from replay_server.answer import Recorded, ending
 from replay_server.normalise import Rules, host
+from replay_server.route import split
 from replay_server.target import Authority
 from store.core import chunks
 from store.core.chunks import Chunk
@@ -47,7 +48,8 @@ class Tape:
             found = steps(reader.events(run.id))
         self.exchanges = [step for step in found if isinstance(step, Exchange)]
         self.happenings = [step for step in found if isinstance(step, Happening)]
-        self.endpoints = [self._endpoint(exchange) for exchange in self.exchanges]
+        self._asked = [self._endpoint(exchange) for exchange in self.exchanges]
+        self.endpoints = [split(place)[0] for place in self._asked]
         self._known = frozenset(self.endpoints)
         self.optional = set(self._telemetry())
         self._unreached = {(place.host, place.port) for place in self.endpoints if place.method == CONNECT}
@@ -61,7 +63,7 @@ class Tape:
 
     def place(self, index: int) -> str:
         """Method and URL of an exchange, for people."""
-        return self.endpoints[index].place
+        return self._asked[index].place
 
     def authorities(self, method: str, path: bytes) -> Iterator[Authority]:
         """Whom a request without an authority of its own may be for: each recorded one that was asked for this path."""
@@ -70,7 +72,7 @@ class Tape:
 
     def form(self, index: int) -> Form:
         """The normal form of a recorded request; one whose body is gone is like no other."""
-        exchange, endpoint = self.exchanges[index], self.endpoints[index]
+        exchange, endpoint = self.exchanges[index], self._asked[index]
         event, facts = exchange.request, exchange.facts
         try:
             headers = tuple(self._reader.pairs(event, facts.headers))
@@ -81,7 +83,7 @@ class Tape:
                 assert isinstance(ended, HttpRequestEnd)
                 body, exact = self._reader.body(exchange.upload, ended.body), ended.exact
         except BodyUnavailable:
-            return Form(endpoint, {"body": Octets(f"of step {exchange.step}, erased", 0)})
+            return Form(self.endpoints[index], {"body": Octets(f"of step {exchange.step}, erased", 0)})
         _, marks = unmarked(self._text(exchange, facts.path))
         form, _ = self.rules.form(Asked(endpoint, query, as_stored(headers, exact=exact), body, marks))
         return form
@@ -154,7 +156,7 @@ class Tape:
     def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:
         """The names of the tools that the model asked for in a recorded answer."""
         exchange = self.exchanges[index]
-        labels = _labels(Asked(self.endpoints[index], b"", self._headers(exchange)))
+        labels = _labels(Asked(self._asked[index], b"", self._headers(exchange)))
         if labels.kind != "llm":
             return ()
         return response_labels(labels, recorded.status, recorded.headers, recorded.body).tools
@@ -172,7 +174,7 @@ class Tape:
         response = Response(recorded.status, recorded.headers, recorded.body)
         yield response.content
         if response.is_stream:
-            answer = read(_labels(Asked(self.endpoints[index], b"", self._headers(exchange))), response)
+            answer = read(_labels(Asked(self._asked[index], b"", self._headers(exchange))), response)
             yield from (call.arguments.encode("utf-8", "replace") for call in answer.calls)
 
     def inputs(self) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ CASES: list[tuple[str, Side, ErrorKind]] = [
     ("Multiple exceptions: [Errno 111] Connect call failed ('::1', 1, 0, 0), [Errno 111] ...", "server", "connect"),
     ("[Errno 113] No route to host", "server", "connect"),
     ("Upstream proxy 127.0.0.1:1 refused HTTP CONNECT request: 407 no", "server", "connect"),
-    ("[Errno 110] Connection timed out", "server", "timeout"),
+    ("[Errno 110] Connection timed out", "server", "connect"),
     ("server closed connection", "server", "reset"),
     ("HTTP/1 protocol error: peer closed connection without sending complete message body", "server", "reset"),
     ("unexpected server response: b'[Errno -2] timed out'", "server", "reset"),

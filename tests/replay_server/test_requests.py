@@ -4,9 +4,11 @@ import gzip
 
 import pytest
 
+from store.exchange import exchanges
+from store.reader import Reader
 from tests.replay_server.recording import Place, Recording, encode
 from tests.replay_server.wires import asking as ask
-from tests.replay_server.wires import dial_through
+from tests.replay_server.wires import dial, dial_through
 
 HOST = "api.example.com:443"
 
@@ -99,3 +101,21 @@ async def test_an_upload_that_was_streamed_is_compared_whole(place: Place) -> No
         wire.send(ask("/u", method="POST", more=more) + asked)
         await wire.until(b"ok")
         assert (await server.stop(0)).exit_code == 0
+
+
+@pytest.mark.parametrize("method", ["get", "M-SEARCH", "M\u00d6VE"])
+async def test_any_method_is_the_one_that_was_recorded(place: Place, method: str) -> None:
+    def tell(recording: Recording) -> None:
+        recording.answer(recording.ask(method, "http://api.example.com/m", headers=()), b"ok")
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial(server)
+        wire.send(f"{method} http://api.example.com/m HTTP/1.1\r\nHost: api.example.com\r\n\r\n".encode())
+        await wire.until(b"ok")
+        wire.send(b"GET http://api.example.com/other HTTP/1.1\r\nHost: api.example.com\r\n\r\n")
+        await wire.until(b"}")
+        report = await server.stop(0)
+    assert (report.counts["matched"], report.counts["unexpected"]) == (1, 1)
+    with Reader.open(place.store) as reader:
+        (first, _) = exchanges(reader.events(server.run))
+        assert reader.text(first.request, first.facts.method) == method.encode()
