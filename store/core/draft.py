@@ -10,6 +10,9 @@ Rules kept here:
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from operator import attrgetter
 from typing import cast
 
 import msgspec
@@ -27,7 +30,9 @@ FACTS_BYTES_MAX = 60 * 1024
 
 # What labels read out of the bodies, and can read again: it is left out of an envelope that it would burst.
 _DERIVED = ("settings", "tools", "usage")
-_PLAIN = (str, int, bool, type(None))
+# In canonical bytes no text can hold this, for its quotation marks would be escaped.
+_COMMITMENT = b'{"body":"'
+_PLAIN = frozenset((str, int, bool, type(None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +110,52 @@ def seal(draft: Draft, salt: Salt) -> tuple[dict[str, canonical.Json], list[Open
     return cast("dict[str, canonical.Json]", members), openings
 
 
-def commitments(facts: Facts) -> dict[str, str]:
-    """Every commitment (64 hex) that an event names, by the JSON Pointer of the place where it stands."""
+def commitments(facts: Facts, raw: bytes | None = None) -> dict[str, str]:
+    """Every commitment (64 hex) that an event names, by the JSON Pointer of the place where it stands.
+
+    `raw`, its canonical bytes if they are at hand, tell how many there are: it is looked no further when all are found.
+    """
     found: dict[str, str] = {}
-    _gather(facts, "", found)
+    left = -1 if raw is None else raw.count(_COMMITMENT)
+    if left:
+        _gather(facts, "", found, left)
     return found
 
 
-def _gather(value: object, pointer: str, found: dict[str, str]) -> None:
-    # Called for every list of every record that is verified, so strings, by far the most, are not called for.
+def _gather(value: object, pointer: str, found: dict[str, str], most: int) -> None:
+    # Called for every record that is verified: what holds no commitment, as by far the most does, is not looked into.
     if isinstance(value, Apart):
         if value.body is not None:
             found[pointer] = value.body
     elif isinstance(value, list):
-        for index, item in enumerate(value):
-            if type(item) is not str:
-                _gather(item, f"{pointer}/{index}", found)
+        if not _is_plain(value):
+            for index, item in enumerate(value):
+                _gather(item, f"{pointer}/{index}", found, most)
     elif isinstance(value, msgspec.Struct):
-        for field, name in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
-            member = getattr(value, field)
-            if type(member) not in _PLAIN:
-                _gather(member, f"{pointer}/{name}", found)
+        names, members = _members(type(value))
+        deeper = []
+        for name, member in zip(names, members(value), strict=True):
+            if isinstance(member, Apart):
+                _gather(member, f"{pointer}/{name}", found, most)
+            elif type(member) not in _PLAIN:
+                deeper.append((name, member))
+        for name, member in deeper:
+            if len(found) != most:
+                _gather(member, f"{pointer}/{name}", found, most)
+
+
+def _is_plain(items: list[object]) -> bool:
+    """Whether a list, or each list in it, is of texts and numbers alone."""
+    kinds = set(map(type, items))
+    if kinds == {list}:
+        kinds = set(map(type, chain.from_iterable(cast("list[list[object]]", items))))
+    return kinds <= _PLAIN
+
+
+@cache
+def _members(kind: type[msgspec.Struct]) -> tuple[tuple[str, ...], Callable[[msgspec.Struct], tuple[object, ...]]]:
+    """The names of a type's members as a record spells them, and what takes their values out of one."""
+    fields = kind.__struct_fields__
+    # Twice the first, for a type of one member: of a single name an attrgetter gives no tuple.
+    take = attrgetter(*fields, fields[0])
+    return kind.__struct_encode_fields__, lambda value: take(value)[:-1]

@@ -32,7 +32,8 @@ class Shape[P: msgspec.Struct]:
 
     def __init__(self, place: type[P], kinds: Mapping[str, type[Facts]]) -> None:
         self._place, self._kinds = place, kinds
-        self._parts = {_whole(place, kind): (kind, _taking(place), _taking(kind)) for kind in kinds.values()}
+        self._parts = {_whole(place, kind): (kind, _taking(kind)) for kind in kinds.values()}
+        self._standing = _values(place)
         self._decoder = msgspec.json.Decoder(Union[tuple(self._parts)])  # noqa: UP007  # known only when this runs
 
     def read(self, raw: bytes) -> tuple[P, Facts]:
@@ -45,8 +46,8 @@ class Shape[P: msgspec.Struct]:
         try:
             whole = self._decoder.decode(raw)
             if canonical.is_spelling(whole, raw):
-                kind, place, said = self._parts[type(whole)]
-                return self._place(**place(whole)), kind(**said(whole))
+                kind, said = self._parts[type(whole)]
+                return self._place(*self._standing(whole)), kind(**said(whole))
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
         return self.split(canonical.parse(raw))
@@ -100,6 +101,11 @@ def _whole(place: type[msgspec.Struct], kind: type[Facts]) -> type[msgspec.Struc
 
 def _taking(part: type[msgspec.Struct]) -> Callable[[msgspec.Struct], dict[str, Any]]:
     """What takes the members of `part` out of a whole record."""
-    names = part.__struct_fields__
-    values = attrgetter(*names)
+    names, values = part.__struct_fields__, _values(part)
     return lambda whole: dict(zip(names, values(whole), strict=True))
+
+
+def _values(part: type[msgspec.Struct]) -> Callable[[msgspec.Struct], tuple[Any, ...]]:
+    names = part.__struct_fields__
+    # Of a single name an attrgetter gives no tuple.
+    return attrgetter(*names) if len(names) > 1 else lambda whole: (getattr(whole, names[0]),)

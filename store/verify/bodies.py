@@ -52,6 +52,8 @@ class BodyCheck:
         if named is None:
             self._strays = self._strays or bool(rows or unopened)
             return {}
+        if not (named or rows or unopened):
+            return {}
         self.count += len(named)
         found: dict[str, OpeningRow] = {}
         doubled: set[str] = set()

@@ -18,7 +18,7 @@ from store.verify.ledger import Ledger
 from store.verify.records import CatalogueRow
 from store.verify.verdict import Tally
 
-type Taken = Callable[[int, Event | None], None]
+type Taken = Callable[[Envelope, Event | None], None]
 
 # Where an event has one of these, the root over all events is not to be compared.
 _BREAKS_ROOT = frozenset(("V201", "V202", "V203", "V204", "V206", "V207"))
@@ -38,6 +38,7 @@ class Walk:
     tally: Tally
     wanted: set[int] | None = None
     count: int = 0
+    steps: int = 0
     last: int = -1
     next_seq: int = 0
     hashes: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
@@ -72,7 +73,7 @@ class Walk:
 def walk(run: str, rows: Iterator[Envelope], log: Ledger, tally: Tally, taken: Taken, *, ordered: bool) -> Walk:
     """Reads all rows of a run; where they are `ordered` by seq, in little room.
 
-    `taken` is told of each event by its seq, and given those that are readable.
+    `taken` is given each row, and its event if it is readable.
     """
     found = Walk(run, tally, log.runs[run].ends if run in log.runs else set())
     if not ordered:
@@ -86,11 +87,11 @@ def walk(run: str, rows: Iterator[Envelope], log: Ledger, tally: Tally, taken: T
             found.find("V202", f"event {found.next_seq} is missing", found.next_seq)
         found.next_seq = max(row.seq + 1, 0)
         before, found.last = found.last, row.seq
-        taken(row.seq, _take(found, row, log))
+        taken(row, _take(found, row, log))
         found.tree.append(row.raw)
         if found.wanted is not None and before not in found.wanted:
             found.hashes.pop(before, None)
-    found.told = found.told and replace(found.told, events=found.count)
+    found.told = found.told and replace(found.told, events=found.count, steps=found.steps)
     return found
 
 
@@ -175,7 +176,7 @@ def _note(found: Walk, seq: int, happened: Event) -> None:
                 found.wanted.add(seq - 1)
             found.told = found.told and replace(found.told, closed=happened.place.ts)
         case HttpRequest() | Value() | Note():
-            found.told = found.told and replace(found.told, steps=found.told.steps + 1)
+            found.steps += 1
         case Gap():
             found.tally.counts["GAPS"] += 1
 

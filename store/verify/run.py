@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from store.core import draft
 from store.core.event import Event
 from store.core.model import LogPoint
+from store.envelopes import Envelope
 from store.verify import chain, heads
 from store.verify.bodies import BodyCheck
 from store.verify.ledger import Ledger
@@ -38,14 +39,14 @@ def check(records: Records, run: str, log: Ledger, told: Told) -> Verified:
     bodies = BodyCheck(run, log, records) if extent.bodies else None
     taken = 0
 
-    def take(seq: int, happened: Event | None) -> None:
+    def take(row: Envelope, happened: Event | None) -> None:
         nonlocal taken
         taken += 1
         if taken % TOLD_EVENTS == 0:
             told(TOLD_EVENTS)
-        named = None if happened is None else draft.commitments(happened.facts)
+        named = None if happened is None else draft.commitments(happened.facts, row.raw)
         if bodies is not None:
-            bodies.event(seq, named)
+            bodies.event(row.seq, named)
         elif named is not None:
             tally.counts["PAYLOADS_WITHHELD"] += len(named)
 

@@ -67,6 +67,8 @@ def test_bodies_wherever_they_stand_are_committed_once_each(contents: list[bytes
     members, openings = seal(drafted, samples.salts())
     assert sorted(opening.content for opening in openings) == sorted(drafted.contents)
     assert {opening.pointer: _named(opening) for opening in openings} == named_by(members)
+    raw = canonical.encode(members)
+    assert commitments(shape.facts(members, EVENT_TYPES), raw) == named_by(members)
     assert len({opening.salt for opening in openings}) == len(openings)
 
 
@@ -150,7 +152,9 @@ def test_no_text_of_the_wire_makes_a_record_too_long(raw: bytes) -> None:
     )
     members, openings = seal(drafted, samples.salts())
     raw_event = event.encode(event.Place(samples.RUN, 1, samples.HEX, samples.TIME, 0), members)
-    assert set(commitments(event.decode(raw_event).facts)) == {opening.pointer for opening in openings}
+    facts = event.decode(raw_event).facts
+    assert set(commitments(facts)) == {opening.pointer for opening in openings}
+    assert commitments(facts, raw_event) == commitments(facts)
 
 
 def test_what_labels_read_out_stays_in_an_envelope_that_has_room_for_it() -> None:
