@@ -143,6 +143,12 @@ TABLE: Mapping[str, Setting] = {
             member="key",
         ),
         Setting("held", "A signed checkpoint that you kept elsewhere; the log must still lead to it.", _FILE),
+        Setting(
+            "jobs",
+            "Processes that verify runs; by default as many as there are cores, where the store is large.",
+            click.IntRange(min=1),
+            short="-j",
+        ),
         Setting("strict", "Exit 10 when the proof holds but a flag is up.", flag=True),
         # export
         Setting("output", "File to write the bundle to.", _OUTPUT, short="-o"),

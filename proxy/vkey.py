@@ -21,5 +21,5 @@ def verifier_key(given: str | None) -> VerifierKey | None:
         return VerifierKey.parse(text)
     except Malformed as error:
         raise Misuse(
-            f"{given}: {error}", hint="a vkey is NAME+ID+KEY, as the first line of a checkpoint's keeper has it"
+            f"{given}: {error}", hint="a vkey is NAME+ID+KEY: `edgetape keys export` prints it where the key is kept"
         ) from error

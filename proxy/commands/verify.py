@@ -1,6 +1,7 @@
 """`edgetape verify`: the proof, its verdict and its limits (docs/format.md, section 7)."""
 
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 
@@ -20,36 +21,43 @@ FINDINGS_MAX = 50
 _EPILOG = """\b
 Exit codes: 0 verified; 10 verified, but a flag is up and --strict was given; 20 INVALID; 21 DIVERGED;
 30 INCOMPLETE; 2 usage; 3 could not run.
-With --json: {verdict, exit_code, subject, runs, events, bodies, flags, checkpoint, key, findings, newer, limits,
+With --json: {verdict, exit_code, subject, runs, events, bodies, flags, checkpoint, key, vkey, findings, newer, limits,
 line}; a finding is {code, meaning, run, seq, sentence}.
 """
 
 
+class Given(TypedDict):
+    """The options as click gives them."""
+
+    key: str | None
+    held: Path | None
+    strict: bool
+    jobs: int | None
+    as_json: bool
+
+
 @click.command(cls=Verb, short_help="Prove a run, or the whole store.", epilog=_EPILOG)
 @click.argument("run", metavar="[RUN|FILE]", required=False)
-@options("pin", "held", "strict", "json")
+@options("pin", "held", "strict", "jobs", "json")
 @click.pass_context
-def command(
-    context: click.Context, run: str | None, key: str | None, held: Path | None, strict: bool, as_json: bool
-) -> int:
+def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> int:
     """Prove that RUN, or without it the whole store, is as it was recorded; or the bundle FILE (`.zip`, `.tar`, or
     anything with a slash in it).
     """
     from store.bundle.proof import verify_bundle
     from store.bundle.source import names_bundle
-    from store.verify import LIMITS, verify
+    from store.verify import LIMITS, Terms, verify
 
     shared: Shared = context.obj
     talk = Talk.of(context)
-    pin = verifier_key(key)
-    kept = None if held is None else _held(held)
-    with progress(talk, "verifying events", wanted=run is None and not as_json) as told:
+    terms = Terms(verifier_key(given["key"]), None if given["held"] is None else _held(given["held"]))
+    with progress(talk, "verifying events", wanted=run is None and not given["as_json"]) as told:
         if run is not None and names_bundle(run):
-            verdict = verify_bundle(Path(run), pin, told, kept)
+            verdict = verify_bundle(Path(run), terms, told)
         else:
-            verdict = verify(shared.store, run, pin, told, kept)
-    code = EXIT_POLICY_NOT_MET if strict and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
-    if as_json:
+            verdict = verify(shared.store, run, terms, told, jobs=given["jobs"], say=talk.say)
+    code = EXIT_POLICY_NOT_MET if given["strict"] and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
+    if given["as_json"]:
         click.echo(as_json_text({**verdict.record, "exit_code": code}))
         return code
     for finding in verdict.findings[:FINDINGS_MAX]:
@@ -59,6 +67,8 @@ def command(
     for sentence in verdict.newer:
         click.echo(sentence)
     click.echo(verdict.line)
+    if terms.pin is None:
+        talk.say("whose signature it is was not asked: give --pin VKEY, as `edgetape keys export` prints it there")
     talk.say(LIMITS)
     return code
 

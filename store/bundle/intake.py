@@ -10,6 +10,7 @@ from store.core import checkpoint
 from store.core.checkpoint import VerifierKey
 from store.core.draft import Opening
 from store.core.errors import EdgetapeError, Malformed
+from store.verify.terms import Terms
 from store.verify.verdict import Tally, Verdict, first_bad
 from store.writer import Writer
 
@@ -25,7 +26,7 @@ def take_in(path: Path, writer: Writer, pin: VerifierKey | None = None) -> tuple
     """
     try:
         with source.opened(path) as members:
-            verdict = verify_members(members, pin)
+            verdict = verify_members(members, Terms(pin))
             bundle = records.read(members, Tally())
             if verdict.exit_code or bundle is None:
                 found = first_bad(verdict.findings)

@@ -5,37 +5,35 @@ from pathlib import Path
 from store.bundle import records, source
 from store.bundle.container import TooMuch, Unsafe
 from store.bundle.source import Members
-from store.core.checkpoint import SignedCheckpoint, VerifierKey
 from store.verify import Progress, verify_records
+from store.verify.terms import USUAL, Terms
 from store.verify.verdict import Tally, Verdict, unread
 
 
 def verify_bundle(
     path: Path,
-    pin: VerifierKey | None = None,
+    terms: Terms = USUAL,
     progress: Progress | None = None,
-    held: SignedCheckpoint | None = None,
 ) -> Verdict:
     """Verifies the bundle at `path`: a file, a folder, or a tar. Raises StoreUnusable where nothing can be read."""
     try:
         with source.opened(path) as members:
-            return verify_members(members, pin, progress, held)
+            return verify_members(members, terms, progress)
     except Unsafe as error:
-        return unread("V105", str(error), pin is None)
+        return unread("V105", str(error), terms.pin is None)
     except TooMuch as error:
-        return unread("V106", str(error), pin is None)
+        return unread("V106", str(error), terms.pin is None)
 
 
 def verify_members(
     members: Members,
-    pin: VerifierKey | None = None,
+    terms: Terms = USUAL,
     progress: Progress | None = None,
-    held: SignedCheckpoint | None = None,
 ) -> Verdict:
     """Verifies members that lie somewhere already."""
     tally = Tally()
     bundle = records.read(members, tally)
     if bundle is None:
         (finding,) = tally.findings
-        return unread(finding.code, finding.sentence, pin is None)
-    return verify_records(bundle, None, pin, progress, held, tally)
+        return unread(finding.code, finding.sentence, terms.pin is None)
+    return verify_records(bundle, None, terms, progress, tally=tally)

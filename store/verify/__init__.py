@@ -2,26 +2,32 @@
 
 Rules kept here:
 - Goes on after the first error and names every bad seq; never writes; follows no path that it finds in what it reads.
-- Everything is read in one moment, so a store in use verifies.
+- Everything is read in one moment, however many processes read, so a store in use verifies; no writer waits for it.
 """
 
+import contextlib
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from store import database
-from store.core.checkpoint import SignedCheckpoint, VerifierKey
+from store.core.checkpoint import VerifierKey
 from store.core.errors import StoreUnusable, UnknownRun
 from store.reader import Reader
-from store.verify import heads, ledger, proven
+from store.verify import crew, heads, ledger, proven
 from store.verify import held as holding
 from store.verify import run as run_check
+from store.verify.backlog import Backlog, Progress
+from store.verify.crew import Crew
 from store.verify.records import Extent, Records, SqliteRecords
+from store.verify.run import Told, Verified
+from store.verify.terms import USUAL, Terms
 from store.verify.verdict import EXIT_VERIFIED, LIMITS, Finding, Tally, Verdict, first_bad
 
-__all__ = ["LIMITS", "Finding", "Verdict", "first_bad", "verify", "verify_records"]
+__all__ = ["LIMITS", "Finding", "Progress", "Terms", "Verdict", "first_bad", "verify", "verify_records"]
 
 _RUN_ID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -38,7 +44,7 @@ _COUNTED = (
     "PAYLOADS_WITHHELD",
 )
 
-type Progress = Callable[[int, int], None]
+type Check = Callable[[Sequence[str], ledger.Ledger, Told], Iterator[Verified]]
 
 
 @dataclass(slots=True)
@@ -59,48 +65,59 @@ class _Bar:
 def verify(
     folder: Path,
     word: str | None = None,
-    pin: VerifierKey | None = None,
+    terms: Terms = USUAL,
     progress: Progress | None = None,
-    held: SignedCheckpoint | None = None,
+    *,
+    jobs: int | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Verdict:
-    """Verifies the run that `word` means, or the whole store; `held` is a checkpoint that was kept elsewhere.
+    """Verifies the run that `word` means, or the whole store.
 
-    `progress(done, total)` is told of events. Raises StoreUnusable, UnknownRun.
+    `progress(done, total)` is told of events; `jobs` is how many processes work at it, as many as it is worth for
+    None; `say` is given what somebody who waits should know. Raises StoreUnusable, UnknownRun.
     """
-    connection = database.open_for_reading(folder)
-    # Whoever changed the file may have put anything into it: text that is none must be a finding, not a failure.
-    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-    try:
-        with database.explained(folder):
-            connection.execute("BEGIN")
-            run = None if word is None else _named(Reader(folder, connection, ""), word)
-            verdict = verify_records(SqliteRecords(connection), run, pin, progress, held)
-            if run is None and verdict.exit_code == EXIT_VERIFIED:
-                _check_file(connection, folder)
-            return verdict
-    finally:
-        connection.close()
+    with (
+        database.explained(folder),
+        contextlib.closing(crew.opened(folder)) as connection,
+        contextlib.ExitStack() as stack,
+    ):
+        crew.begin(connection)
+        run = None if word is None else _named(Reader(folder, connection, ""), word)
+        check = None
+        wanted = 1 if run is not None else crew.worthwhile(folder) if jobs is None else jobs
+        if wanted > 1:
+            team = stack.enter_context(Crew(folder, connection, wanted))
+            check = team.check if team.begin() else None
+        told = Backlog(folder, say).watched(progress)
+        verdict = verify_records(SqliteRecords(connection), run, terms, told, check=check)
+        if run is None and verdict.exit_code == EXIT_VERIFIED:
+            _check_file(connection, folder)
+        return verdict
 
 
 def verify_records(
     records: Records,
     run: str | None = None,
-    pin: VerifierKey | None = None,
+    terms: Terms = USUAL,
     progress: Progress | None = None,
-    held: SignedCheckpoint | None = None,
+    *,
     tally: Tally | None = None,
+    check: Check | None = None,
 ) -> Verdict:
-    """Verifies records, wherever they come from: all runs, or one by its id. `tally` holds what was found before."""
+    """Verifies records, wherever they come from: all runs, or one by its id. `tally` holds what was found before.
+
+    `check` verifies the runs, if not this process alone does.
+    """
     tally, extent = tally or Tally(), records.extent
-    log = (ledger if extent.whole_log else proven).check(records, tally, pin)
-    witnessed = None if held is None else holding.check(held, log, tally)
+    log = (ledger if extent.whole_log else proven).check(records, tally, terms.pin)
+    witnessed = None if terms.held is None else holding.check(terms.held, log, tally)
     catalogue = records.catalogue()
     claimed = log.runs if extent.runs is None else extent.runs
     runs = sorted({*records.runs(), *claimed, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
     bar = _Bar(progress, extent.expected)
-    for each in runs:
-        found = run_check.check(records, each, log, bar.add)
+    for found in (check or partial(run_check.check_all, records))(runs, log, bar.add):
+        each = found.run
         committed = log.runs.get(each, ledger.Commitment())
         tally.add(found.tally)
         if committed.imported is None and not committed.pruned:
@@ -118,12 +135,12 @@ def verify_records(
         subject=_subject(extent, log.origin or "unknown", runs, run, tally.counts["RUNS_PRUNED"]),
         findings=tuple(tally.findings),
         newer=tuple(tally.newer),
-        flags=_flags(tally, pin, witnessed),
+        flags=_flags(tally, terms.pin, witnessed),
         runs=len(runs) - tally.counts["RUNS_PRUNED"],
         events=events,
         bodies=kept,
         checkpoint=log.checkpoint,
-        key=log.keys.current.label if log.keys else "unknown",
+        key=log.keys.current if log.keys else None,
     )
 
 

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from store.core.checkpoint import VerifierKey
+
 CODES: Mapping[str, str] = {
     "V001": "nothing to verify",
     "V101": "manifest unreadable",
@@ -97,7 +99,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome of one verification. `flags` are printed with their counts; `checkpoint` is its size and time."""
+    """The outcome of one verification. `flags` are printed with their counts; `checkpoint` is its size and time;
+    `key` the one in force by the log, or the pinned one where that is none of the log's.
+    """
 
     subject: str
     findings: tuple[Finding, ...]
@@ -107,7 +111,7 @@ class Verdict:
     events: int
     bodies: int
     checkpoint: tuple[int, str] | None
-    key: str
+    key: VerifierKey | None
 
     @property
     def word(self) -> str:
@@ -130,10 +134,9 @@ class Verdict:
         """The verdict in one line."""
         flags = ", ".join(name if count is None else f"{name} {count}" for name, count in self.flags)
         sealed = "no checkpoint" if self.checkpoint is None else "checkpoint {} at {}".format(*self.checkpoint)
+        key = self.key.label if self.key else "unknown"
         flagged = f" ({flags})" if flags else ""
-        return (
-            f"{self.word}{flagged} {self.subject}: {self.events} events, {self.bodies} bodies; {sealed}; key {self.key}"
-        )
+        return f"{self.word}{flagged} {self.subject}: {self.events} events, {self.bodies} bodies; {sealed}; key {key}"
 
     @property
     def record(self) -> dict[str, object]:
@@ -147,7 +150,8 @@ class Verdict:
             "bodies": self.bodies,
             "flags": dict(self.flags),
             "checkpoint": None if self.checkpoint is None else {"size": self.checkpoint[0], "at": self.checkpoint[1]},
-            "key": self.key,
+            "key": self.key.label if self.key else "unknown",
+            "vkey": str(self.key) if self.key else None,
             "findings": [
                 {
                     "code": each.code,
@@ -170,7 +174,7 @@ def unread(code: str, sentence: str, unattributed: bool) -> Verdict:
     tally.find(code, sentence)
     names = (["UNATTRIBUTED"] if unattributed else []) + ["UNWITNESSED", "UNTIMED"]
     flags = tuple((name, None) for name in names)
-    return Verdict("bundle", tuple(tally.findings), (), flags, 0, 0, 0, None, "unknown")
+    return Verdict("bundle", tuple(tally.findings), (), flags, 0, 0, 0, None, None)
 
 
 def _printable(text: str) -> str:

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from store import custody, founding, sealing, signing
 from store.core.errors import KeyUnavailable, StoreUnusable
 from store.database import open_for_reading
-from store.verify import verify
+from store.verify import Terms, verify
 from store.writer import Writer
 from tests.store.verify.attacker import Attacker
 from tests.support.tape import Call, Tape, tape
@@ -59,8 +59,8 @@ def test_a_rotated_key_signs_and_every_pin_follows(recorded: Tape) -> None:
     assert [each.term.state for each in kept] == ["retired", "retired", "current"]
     assert len({each.file for each in kept}) == 3
     for pin in (None, *pins):
-        verdict = verify(recorded.folder, pin=pin)
-        assert (verdict.exit_code, verdict.key) == (0, pins[-1].label), [str(each) for each in verdict.findings]
+        verdict = verify(recorded.folder, terms=Terms(pin=pin))
+        assert (verdict.exit_code, verdict.key) == (0, pins[-1]), [str(each) for each in verdict.findings]
         assert ("UNATTRIBUTED" in dict(verdict.flags)) is (pin is None)
 
 
@@ -70,7 +70,7 @@ def test_recorders_that_run_go_over_to_the_new_key(recorded: Tape) -> None:
     Tape(recorded.folder, recorded.keys, writer).run([Call()], "meanwhile")
     writer.close()
     assert writer.signing_failure is None
-    verdict = verify(recorded.folder, pin=new)
+    verdict = verify(recorded.folder, terms=Terms(pin=new))
     assert verdict.exit_code == 0, [str(each) for each in verdict.findings]
 
 
@@ -138,7 +138,7 @@ def test_a_command_may_hold_the_key_from_the_beginning_or_after_a_rotation(tmp_p
         if not founded:
             custody.rotate(folder, keys, key)
         go_on(Tape(folder, keys, None), "run")  # type: ignore[arg-type]
-        assert verify(folder, pin=pin).exit_code == 0
+        assert verify(folder, terms=Terms(pin=pin)).exit_code == 0
         _, kept = custody.show(folder, keys)
         assert kept[-1].term.key.public == key.public
         assert kept[-1].file is not None

@@ -24,6 +24,7 @@ def test_a_sound_run_is_verified_with_its_flags_and_limits(place: Folders, capsy
     (line,) = captured.out.splitlines()
     assert line.startswith("VERIFIED (UNATTRIBUTED, UNWITNESSED, UNTIMED) run ")
     assert "proves only that the store agrees with itself" in captured.err
+    assert "edgetape keys export" in captured.err
 
 
 def test_the_quiet_one_prints_the_line_alone(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,9 +71,10 @@ def test_a_pinned_key_attributes_and_a_foreign_one_does_not(
     other = folders(tmp_path / "other")
     record_tape(other)
     assert run([*place.options, "verify", "--json"]) == 0
-    key = json.loads(capsys.readouterr().out)["key"]
+    record = json.loads(capsys.readouterr().out)
     vkeys = {each: vkey(each) for each in (place, other)}
-    assert vkeys[place].startswith(key)
+    assert record["vkey"] == vkeys[place]
+    assert vkeys[place].startswith(record["key"])
     assert run([*place.options, "verify", "--key", vkeys[place]]) == 0
     assert "UNATTRIBUTED" not in capsys.readouterr().out
     file = tmp_path / "vkey"
@@ -101,3 +103,23 @@ def test_a_wrong_word_or_key_is_a_usage_error(
 def test_without_a_store_the_proof_could_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*folders(tmp_path).options, "verify"]) == 3
     assert "there is no store" in capsys.readouterr().err
+
+
+def test_several_processes_give_the_same_verdict(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*place.options, "verify", "-j", "1"]) == 0
+    alone = capsys.readouterr().out
+    assert run([*place.options, "verify", "-j", "2"]) == 0
+    assert capsys.readouterr().out == alone
+
+
+MEMBERS = {
+    "verdict", "exit_code", "subject", "runs", "events", "bodies", "flags", "checkpoint", "key", "vkey", "findings",
+    "newer", "limits", "line",
+}  # fmt: skip
+
+
+def test_the_json_has_the_members_that_the_page_documents(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*place.options, "verify", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == MEMBERS
+    page = (Path(__file__).parents[3] / "docs" / "verify.md").read_text()
+    assert all(f"`{member}`" in page for member in MEMBERS)

@@ -13,7 +13,7 @@ from store.bundle.packing import Report, members
 from store.bundle.proof import verify_bundle
 from store.core import digest
 from store.core.checkpoint import VerifierKey
-from store.verify import Verdict
+from store.verify import Terms, Verdict
 from store.verify.verdict import EXIT_INVALID
 
 REPORT = Report(b"<!doctype html>\n", b"{}\n")
@@ -91,7 +91,7 @@ class Parcel:
 
 def both(path: Path, pin: str | None = None) -> tuple[int, list[tuple[str, int | None]]]:
     """What the program finds, after seeing that the stand-alone verifier comes to the same verdict."""
-    verdict = verify_bundle(path, None if pin is None else VerifierKey.parse(pin))
+    verdict = verify_bundle(path, Terms(None if pin is None else VerifierKey.parse(pin)))
     code, _, line = judge(path, pin)
     assert code == verdict.exit_code
     assert line == verdict.line or code == EXIT_INVALID

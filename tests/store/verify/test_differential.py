@@ -15,6 +15,7 @@ from store import custody
 from store.core.checkpoint import VerifierKey
 from store.core.errors import StoreUnusable
 from store.erasure import Erasure
+from store.verify import Terms
 from store.verify import verify as first
 from tests.store.verify.attacker import Attacker
 from tests.store.verify.attacks import bodies, keys, log
@@ -40,7 +41,7 @@ def both(folder: Path, run: str | None, pin: str | None = None) -> tuple[Verdict
     theirs = second(folder, run, pin)
     other = Counter((finding.code, finding.run, finding.seq) for finding in theirs.findings), theirs.exit_status
     try:
-        ours = first(folder, run, VerifierKey.parse(pin) if pin else None)
+        ours = first(folder, run, Terms(VerifierKey.parse(pin) if pin else None))
     except StoreUnusable:
         return (Counter(), 3), other
     return (Counter((finding.code, finding.run, finding.seq) for finding in ours.findings), ours.exit_code), other

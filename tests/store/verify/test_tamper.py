@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from store.core import checkpoint
 from store.core.checkpoint import VerifierKey
-from store.verify import first_bad, verify
+from store.verify import Terms, first_bad, verify
 from tests.store.verify.attacker import Attacker
 from tests.store.verify.attacks import bodies, events, keys, log, runs
 
@@ -121,7 +121,7 @@ def test_the_attack_is_found(case: Case, scope: str, attacker: Attacker) -> None
     expected = case.attack(attacker)
     attacker.close()
     word = (expected if isinstance(expected, str) else run) if scope == "run" else None
-    verdict = verify(attacker.folder, word, case.pin)
+    verdict = verify(attacker.folder, word, Terms(case.pin))
     first = verdict.findings[0] if case.seq is None else first_bad(verdict.findings)
     assert first is not None
     assert (first.code, first.seq) == (case.code, case.seq), [str(each) for each in verdict.findings]

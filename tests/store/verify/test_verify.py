@@ -10,7 +10,7 @@ import pytest
 from store.core import digest
 from store.core.errors import UnknownRun
 from store.database import FILE_NAME
-from store.verify import LIMITS, Verdict, verify
+from store.verify import LIMITS, Terms, Verdict, verify
 from store.writer import Writer
 from tests.store.verify.attacker import Attacker, encoded
 from tests.store.verify.conftest import CALLS
@@ -37,7 +37,7 @@ def test_a_sealed_store_is_verified_and_says_what_it_is(sealed: Path) -> None:
 
 def test_a_pinned_key_attributes_it(attacker: Attacker) -> None:
     attacker.close()
-    verdict = verify(attacker.folder, pin=attacker.key)
+    verdict = verify(attacker.folder, terms=Terms(pin=attacker.key))
     assert verdict.exit_code == 0
     assert "UNATTRIBUTED" not in flags(verdict)
 
