@@ -15,8 +15,9 @@ from mitmproxy.http import HTTPFlow, Response
 from addons.keeping import ANSWERED, Keeping, watched
 from addons.run_tag import TAG
 from addons.runs import OpenRun
+from store.core import rpc
 from store.core.control import calls
-from store.core.control.calls import CALL_BYTES_MAX, Noted, Said, Spawned, Wanted
+from store.core.control.calls import CALL_BYTES_MAX, Noted, Passed, Said, Spawned, Wanted
 from store.core.draft import Sheet
 from store.core.event import timestamp
 from store.core.model import Note, Value
@@ -73,6 +74,8 @@ class Control:
                 await self._give(flow, await self.keeping.runs.of(flow.metadata[TAG]), wanted)
             case Noted() as noted:
                 await self._note(flow, await self.keeping.runs.of(flow.metadata[TAG]), noted)
+            case Passed() as passed:
+                await self._pass(flow, await self.keeping.runs.of(flow.metadata[TAG]), passed)
             case Spawned() as spawned:
                 await self._spawn(flow, await self.keeping.runs.of(flow.metadata[TAG]), spawned)
 
@@ -87,6 +90,12 @@ class Control:
         body = drained(run.redactor.body_steps(noted.content, _NOTE))
         await self.keeping.keep(run, sheet.draft(Note(kind=noted.kind, body=sheet.apart(body, _JSON))))
         _tell(flow, Said(201, calls.noted(noted.kind)))
+
+    async def _pass(self, flow: HTTPFlow, run: OpenRun, passed: Passed) -> None:
+        body = drained(run.redactor.body_steps(passed.message, _NOTE))
+        said = rpc.message(passed.message)
+        await self.keeping.keep(run, rpc.draft(run.redactor, passed.server, passed.direction, said, body))
+        _tell(flow, Said(201, calls.forwarded()))
 
     async def _spawn(self, flow: HTTPFlow, run: OpenRun, spawned: Spawned) -> None:
         child = await self.keeping.runs.spawn(run, spawned.name)

@@ -29,6 +29,7 @@ VERBS = (
     "keys",
     "proxy",
     "env",
+    "mcp",
     "erase",
     "hold",
     "prune",

@@ -7,7 +7,7 @@ from proxy.body import Body, body_of, request_body, response_body
 from proxy.timeline import exchange_line, lines, outcome_words
 from proxy.words import shown
 from store.core.event import Event
-from store.core.model import HttpError, HttpResponse, Note, Value, WsMessage
+from store.core.model import HttpError, HttpResponse, Note, RpcMessage, Value, WsMessage
 from store.core.text import Headers, Text
 from store.exchange import Exchange, Happening, Step
 from store.labels.dialect import Answer
@@ -24,7 +24,7 @@ def exhibit(reader: Reader, step: Step) -> Members:
 def _happening(reader: Reader, step: Happening) -> Members:
     (line,) = lines([step], reader)
     facts = step.event.facts
-    body = body_of(reader, step.event, facts.body) if isinstance(facts, Value | Note) else None
+    body = body_of(reader, step.event, facts.body) if isinstance(facts, Value | Note | RpcMessage) else None
     return {**line.as_record(), "asked": step.event.place.ts, "body": _body(body)}
 
 

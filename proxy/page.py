@@ -7,7 +7,7 @@ from proxy.body import INDENT, body_of, request_body, response_body
 from proxy.timeline import clock, exchange_line, lines, outcome_words, target
 from proxy.words import duration, moment, printable, shown
 from store.core.event import Event
-from store.core.model import HttpError, HttpRequest, HttpResponse, Note, Value, WsMessage
+from store.core.model import HttpError, HttpRequest, HttpResponse, Note, RpcMessage, Value, WsMessage
 from store.core.text import Headers, Text
 from store.exchange import Exchange, Happening, Step
 from store.reader import Reader
@@ -24,7 +24,7 @@ def _slip(reader: Reader, step: Happening) -> Iterator[str]:
     yield f"step {step.step}: {line.words}"
     since = clock(event.place.mono_us)
     yield f"{moment(event.place.ts)}, {since} after the run opened; event {event.seq}"
-    body = body_of(reader, event, facts.body) if isinstance(facts, Value | Note) else None
+    body = body_of(reader, event, facts.body) if isinstance(facts, Value | Note | RpcMessage) else None
     if body is not None:
         yield from body.text(exact=True)
 

@@ -126,6 +126,8 @@ TABLE: Mapping[str, Setting] = {
         Setting("port", "Port of the recorder; 0 lets it take a free one.", _PORT),
         Setting("token", "Token that agents must send as the proxy password.", str),
         Setting("idle", "Seconds without traffic after which a run is closed.", _SECONDS, 300.0),
+        # mcp
+        Setting("server", "What the tool server is called in the recording.", str, None, "from its command"),
         # runs, show
         Setting("mode", "Only runs of this mode (record, replay, fork ...).", str),
         Setting("limit", "At most so many runs.", click.IntRange(min=1), short="-n"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from proxy.words import count, duration, folded, moment, printable, shown, size
+from store.core import rpc
 from store.core.errors import EdgetapeError
 from store.core.event import Event
 from store.core.model import (
@@ -197,21 +198,28 @@ def _other_line(happening: Happening, look: Look) -> Line:
         case Note(kind=kind):
             said = folded(printable(note.line(kind, _body(happening, look)), one_line=True), NOTE_CHARS_MAX)
             return Line(happening.step, at_us, None, "note", f"the agent notes: {said}", "good")
-        case RpcMessage(direction=direction, method=method):
-            name = shown(look.text(event, method)) if method is not None else "a message"
-            whither = "to" if direction == "to_server" else "from"
-            return Line(happening.step, at_us, None, "rpc", f"{name} {whither} the tool server", "good")
+        case RpcMessage() as facts:
+            return _rpc_line(happening, facts, look)
         case Gap(since=since, until=until, reason=reason):
             words = f"not recorded from {moment(since)} to {moment(until)}: {shown(look.text(event, reason))}"
             return Line(happening.step, at_us, None, "gap", words, "bad")
     return Line(happening.step, at_us, None, "", event.type, "odd")
 
 
+def _rpc_line(happening: Happening, facts: RpcMessage, look: Look) -> Line:
+    said = rpc.message(_body(happening, look))
+    server = shown(look.text(happening.event, facts.server))
+    words = said.words or (shown(look.text(happening.event, facts.method)) if facts.method is not None else "answer")
+    whither = "to" if facts.direction == "to_server" else "from"
+    text = f"{printable(words, one_line=True)} {whither} the tool server {server}"
+    return Line(happening.step, happening.event.place.mono_us, None, "rpc", text, "good")
+
+
 def _body(happening: Happening, look: Look) -> bytes:
-    """The body of a note, nothing where it is gone."""
+    """The body of a note or a message, nothing where it is gone."""
     facts = happening.event.facts
     try:
-        return look.body(happening.event, facts.body if isinstance(facts, Note) else None)
+        return look.body(happening.event, facts.body if isinstance(facts, Note | RpcMessage) else None)
     except EdgetapeError:
         return b""
 

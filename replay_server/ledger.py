@@ -7,8 +7,8 @@ import store
 from replay_server.answer import Recorded
 from replay_server.normalise import Told
 from replay_server.report import Report
-from store.core import chunks
-from store.core.control.calls import NoteKind, ValueKind
+from store.core import chunks, rpc
+from store.core.control.calls import NoteKind, Passed, ValueKind
 from store.core.draft import Draft, Sheet
 from store.core.form import Pairs, first
 from store.core.model import (
@@ -30,6 +30,7 @@ from store.core.model import (
 )
 from store.core.redact import RULES, Redacted, Redactor, stored
 from store.core.redaction.marks import tally
+from store.core.rpc import Message
 from store.core.text import Headers
 from store.labels.classify import RULES as LABEL_RULES
 from store.ticket import Ticket
@@ -117,6 +118,10 @@ class Ledger:
         """What the agent noted."""
         sheet = Sheet()
         self._append(sheet.draft(Note(kind=kind, body=sheet.apart(body, "application/json"))))
+
+    def rpc(self, passed: Passed, said: Message, body: Redacted) -> None:
+        """A message to or from a tool server on stdin and stdout."""
+        self._append(rpc.draft(self._redactor, passed.server, passed.direction, said, body))
 
     def tunnel(self, host: str, port: int) -> Ticket:
         """A connection to the agent's own listener."""

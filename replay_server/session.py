@@ -20,6 +20,7 @@ from replay_server.recollection import Recollection
 from replay_server.report import Json, drift_document, missed_document
 from replay_server.route import named
 from replay_server.standins import StandIns
+from replay_server.stdio import Stdio
 from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
 from replay_server.wording import drift_lines
 from store.core.control.calls import is_ours
@@ -71,7 +72,10 @@ class Session:
         self._matcher = Matcher(self.tape.endpoints, self.tape.optional, self.tape.form, provenance)
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
-        self._control = Control(recollection, self.ledger, self.redactor, self.findings, self.policy, self.stopped)
+        stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
+        self._control = Control(
+            recollection, stdio, self.ledger, self.redactor, self.findings, self.policy, self.stopped
+        )
 
     def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply:
         """Answers one live request. `placed` says that the request itself named whom it is for."""
@@ -118,7 +122,7 @@ class Session:
         if not self.stopped.is_set():
             waiting = self._matcher.never_requested()
             asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
-            self.findings.never_requested = sorted(asked + self._control.recollection.never_asked())
+            self.findings.never_requested = sorted(asked + self._control.never_asked())
         return self.findings
 
     def fail(self, sentence: str) -> Recorded:

@@ -16,7 +16,7 @@ from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
 from store.core.jsontext import Octets
-from store.core.model import Agent, ErrorKind, HttpRequestEnd, HttpResponse, Note, RunOpen, Value
+from store.core.model import Agent, ErrorKind, HttpRequestEnd, HttpResponse, Note, RpcMessage, RunOpen, Value
 from store.core.redact import is_withheld
 from store.core.text import Text
 from store.exchange import Exchange, Happening, steps
@@ -89,9 +89,9 @@ class Tape:
         return form
 
     def told(self, happening: Happening) -> bytes:
-        """The body of a recorded value or note. Raises BodyUnavailable."""
+        """The body of a recorded value, note or message. Raises BodyUnavailable."""
         facts = happening.event.facts
-        return self._reader.body(happening.event, facts.body if isinstance(facts, Value | Note) else None)
+        return self._reader.body(happening.event, facts.body if isinstance(facts, Value | Note | RpcMessage) else None)
 
     def headers(self, index: int) -> Pairs:
         """The headers of a recorded request."""

@@ -11,9 +11,8 @@ from store import envelopes, journal, log
 from store.core import digest, event, leaf
 from store.core.draft import Opening
 from store.core.errors import InvalidEvent
-from store.core.model import RunClose, RunOpen
+from store.core.model import RunClose, RunOpen, is_step
 from store.core.shape import type_name
-from store.journal import STEP_TYPES
 from store.livelogs import LiveLogs
 
 
@@ -55,7 +54,7 @@ def _catalogue(connection: sqlite3.Connection, arrival: Arrival) -> None:
     assert isinstance(opened, RunOpen)
     name, workflow = (text if isinstance(text, str) else "" for text in (opened.name, opened.workflow))
     closed = last.place.ts if isinstance(last.facts, RunClose) else ""
-    steps = sum(type_name(each.facts) in STEP_TYPES for each in happened)
+    steps = sum(is_step(each.facts) for each in happened)
     parent = opened.parent.run if opened.parent else ""
     count = len(happened)
     connection.execute(

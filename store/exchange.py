@@ -10,12 +10,11 @@ from store.core.model import (
     HttpRequest,
     HttpRequestEnd,
     HttpResponse,
-    Note,
     TunnelClose,
     TunnelOpen,
-    Value,
     WsClose,
     WsMessage,
+    is_step,
 )
 
 
@@ -47,8 +46,8 @@ class Exchange:
 
 @dataclass(slots=True)
 class Happening:
-    """Anything else that belongs on a timeline: a value or note (with its step), a tunnel, a gap, the run's ends
-    (without).
+    """Anything else that belongs on a timeline: a value, a note, a call to a stdio tool server (with its step), a
+    tunnel, a gap, the run's ends (without).
     """
 
     step: int | None
@@ -81,7 +80,7 @@ def steps(events: Iterable[Event]) -> list[Step]:
             case TunnelClose() as facts if facts.open in tunnels:
                 tunnels[facts.open].end = happened
             case _:
-                counted = isinstance(happened.facts, Value | Note)
+                counted = is_step(happened.facts)
                 count += counted
                 other = Happening(count if counted else None, happened)
                 if isinstance(happened.facts, TunnelOpen):

@@ -14,11 +14,10 @@ from typing import Literal, cast
 from store import envelopes, log, openings
 from store.core import canonical, digest, draft, event, leaf, merkle, shape
 from store.core.errors import InvalidEvent, Malformed
-from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen
+from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen, is_step
 from store.livelogs import LiveLogs
 
 _FILLED_IN = "0" * 64
-STEP_TYPES = frozenset(("http.request", "value", "note"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ class Sealed:
 
     members: Mapping[str, canonical.Json]
     openings: tuple[draft.Opening, ...] = ()
+    is_step: bool = False
 
     def linked(self, name: str, seq: int) -> "Sealed":
         """The same, its member `name` (`req`, `open`) naming the event `seq`."""
@@ -111,7 +111,7 @@ def append(connection: sqlite3.Connection, logs: LiveLogs, run: str, sealed: Sea
     appended = _insert(connection, logs, place, sealed)
     connection.execute(
         "UPDATE runs SET events = ?, steps = steps + ? WHERE id = ?",
-        (appended.seq + 1, sealed.members["type"] in STEP_TYPES, run),
+        (appended.seq + 1, sealed.is_step, run),
     )
     return appended
 
@@ -210,7 +210,7 @@ def sealed(facts_draft: draft.Draft, salt: draft.Salt) -> Sealed:
         shape.facts(members, EVENT_TYPES)
     except Malformed as error:
         raise InvalidEvent(f"not an event: {error}") from error
-    return Sealed(members, tuple(openings))
+    return Sealed(members, tuple(openings), is_step(facts_draft.facts))
 
 
 def bare(facts: Facts) -> Sealed:

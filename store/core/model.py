@@ -277,3 +277,13 @@ type Fact = (
 )
 
 EVENT_TYPES: dict[str, type[Facts]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Fact.__value__)}
+
+
+def is_step(facts: Facts) -> bool:
+    """Whether an event is one of those that a person counts: a request of any kind, a value, a note."""
+    match facts:
+        case HttpRequest() | Value() | Note():
+            return True
+        case RpcMessage(direction="to_server", method=method, id=id_):
+            return method is not None and id_ is not None
+    return False

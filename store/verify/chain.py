@@ -10,7 +10,7 @@ from typing import assert_never
 from store.core import canonical, digest, event, merkle
 from store.core.errors import Malformed
 from store.core.event import Event
-from store.core.model import Gap, HttpRequest, LogPoint, Note, RunClose, RunOpen, Value
+from store.core.model import Gap, LogPoint, RunClose, RunOpen, is_step
 from store.core.ranges import Ranges
 from store.core.shape import UnknownShape, UnknownVersion
 from store.envelopes import Envelope
@@ -175,7 +175,7 @@ def _note(found: Walk, seq: int, happened: Event) -> None:
             if found.wanted is not None:
                 found.wanted.add(seq - 1)
             found.told = found.told and replace(found.told, closed=happened.place.ts)
-        case HttpRequest() | Value() | Note():
+        case facts if is_step(facts):
             found.steps += 1
         case Gap():
             found.tally.counts["GAPS"] += 1

@@ -140,7 +140,7 @@ async def test_it_tells_people_and_programs_what_it_does(tmp_path: Path) -> None
         async with httpx.AsyncClient(proxy=made.proxy, verify=trust) as client:
             assert "/v1/notes" in (await client.get(f"{HERE}/")).text
             document = (await client.get("https://edgetape.internal/v1/openapi.json")).json()
-        assert set(document["paths"]) == {"/v1/now", "/v1/random", "/v1/uuid", "/v1/notes", "/v1/runs"}
+        assert set(document["paths"]) == {"/v1/now", "/v1/random", "/v1/uuid", "/v1/notes", "/v1/runs", "/v1/rpc"}
 
 
 async def test_with_a_token_it_wants_the_token(tmp_path: Path) -> None:

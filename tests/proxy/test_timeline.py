@@ -136,6 +136,6 @@ def test_what_is_no_exchange_has_its_line_too() -> None:
         "the time handed to the agent",
         "the agent notes: decision",
         "tunnel to h.example:443, unopened: not HTTP",
-        "tools/call to the tool server",
+        "tools/call to the tool server files",
         "not recorded from 2026-11-29 14:03:05Z to 2026-11-29 14:03:09Z: the disk was full",
     ]

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs
 from store.core import jsontext
 from store.core.control import describe
 from store.core.errors import Malformed
+from store.core.rpc import Direction
 
 HOST = "edgetape.internal"
 RANDOM_BYTES_MAX = 4096
@@ -60,7 +61,16 @@ class Said:
     allow: str = ""
 
 
-type Call = Wanted | Noted | Spawned | Said
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A message between the agent and a tool server on its stdin and stdout, before it is passed on."""
+
+    server: str
+    direction: Direction
+    message: bytes
+
+
+type Call = Wanted | Noted | Spawned | Passed | Said
 
 _METHODS = {
     "/": "GET",
@@ -71,6 +81,7 @@ _METHODS = {
     "/v1/uuid": "GET",
     "/v1/notes": "POST",
     "/v1/runs": "POST",
+    "/v1/rpc": "POST",
 }
 
 
@@ -124,6 +135,16 @@ def spawned(run: str, name: str) -> bytes:
     return _json({"run": run, "name": name, "header": f"X-Edgetape-Run: {run}"})
 
 
+def forwarded() -> bytes:
+    """The answer to a message that is recorded: pass it on."""
+    return _json({"forward": True})
+
+
+def recalled(messages: Sequence[bytes]) -> bytes:
+    """The answer of a replay: what the tool server said then. Bytes that are no UTF-8 come as surrogates."""
+    return _json({"forward": False, "messages": [raw.decode("utf-8", "surrogateescape") for raw in messages]})
+
+
 def _call(path: str, query: str, body: bytes) -> Call:
     match path:
         case "/v1/now":
@@ -136,6 +157,8 @@ def _call(path: str, query: str, body: bytes) -> Call:
             return _note(body)
         case "/v1/runs":
             return _spawn(body)
+        case "/v1/rpc":
+            return _passed(body)
         case "/v1/openapi.json":
             return Said(200, _json(describe.openapi()))
     return Said(200, describe.WELCOME.encode(), "text/plain; charset=utf-8")
@@ -167,6 +190,14 @@ def _spawn(body: bytes) -> Spawned:
     return Spawned(name)
 
 
+def _passed(body: bytes) -> Passed:
+    said = _object(body)
+    server, direction, message = (said.get(name) for name in ("server", "direction", "message"))
+    if not isinstance(server, str) or not isinstance(message, str) or direction not in ("to_server", "to_client"):
+        raise Malformed("a message has a server, a direction (to_server, to_client) and a message")
+    return Passed(server, direction, message.encode("utf-8", "surrogateescape"))
+
+
 def _object(body: bytes) -> Mapping[str, object]:
     try:
         said = jsontext.parse(body)
@@ -182,4 +213,4 @@ def _problem(status: int, detail: str) -> bytes:
 
 
 def _json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(value).encode() + b"\n"

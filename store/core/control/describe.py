@@ -65,6 +65,11 @@ def openapi() -> dict[str, Any]:
                 _object({"name": {"type": "string", "maxLength": NAME_BYTES_MAX}}),
                 {"run": _TEXT, "name": _TEXT, "header": _TEXT},
             ),
+            "/v1/rpc": _post(
+                "Keeps a message of a tool server on stdin and stdout (what `edgetape mcp` does)",
+                _object({"server": _TEXT, "direction": {"enum": ["to_server", "to_client"]}, "message": _TEXT}),
+                {"forward": {"type": "boolean"}},
+            ),
         },
     }
 
