@@ -16,7 +16,7 @@ from mitmproxy.tls import TlsData
 from addons import redaction
 from addons.failures import Side, ended, error_kind
 from addons.flows import Live
-from addons.keeping import ANSWERED, Keeping, watched
+from addons.keeping import ANSWERED, UNRECORDED, Keeping, watched
 from addons.options import RecorderOptions
 from addons.repairs import FAULT_SIDE
 from addons.run_tag import TAG
@@ -44,7 +44,7 @@ class Capture:
     @watched
     async def requestheaders(self, flow: HTTPFlow) -> None:
         """The head of a request: a long or endless one is recorded now, since it leaves while it comes."""
-        if ANSWERED in flow.metadata or PASSED in flow.metadata:
+        if ANSWERED in flow.metadata or PASSED in flow.metadata or UNRECORDED in flow.metadata:
             return
         live = self.keeping.flows.begin(await self._live(flow))
         if flow.error is None and not self._is_short(flow.request):
@@ -71,6 +71,8 @@ class Capture:
     async def responseheaders(self, flow: HTTPFlow) -> None:
         """The head of an answer."""
         live, response = self.keeping.flows.get(flow), flow.response
+        if response is not None and UNRECORDED in flow.metadata:
+            response.stream = True  # nobody holds it, or keeps a copy
         if live is None or response is None:
             return
         live.first_byte_ns = time.monotonic_ns()

@@ -12,6 +12,7 @@ MIB = 1024 * 1024
 
 Durability = Literal["strict", "group"]
 Local = Literal["pass", "record"]
+OnStoreFailure = Literal["block", "pass"]
 
 type Route = Callable[[str, str, int], str | None]
 """The URL of the proxy that a request for (scheme, host, port) must go through, or None for the direct way."""
@@ -36,6 +37,7 @@ class RecorderOptions:
     - `confdir` holds mitmproxy-ca.pem, the key and certificate of our authority (`store.authority`).
     - `upstream_ca` is a PEM file of roots that count besides the system's, the user's and certifi's.
     - `owns_port` says whether the agent's own processes listen on a loopback port. It is called in a thread.
+    - `on_store_failure` says what becomes of traffic that the store does not take: it is stopped, or it passes.
     - `run_draft` makes event 0 of a run opened for a name or by silence; such runs are closed after `idle_close_s`.
     - `whole_bytes_max` bounds the bodies of known length that are held until they are on disk, `body_bytes_max` what is
       kept of any body; a longer one passes whole and is recorded as truncated.
@@ -48,6 +50,7 @@ class RecorderOptions:
     upstream_ca: Path | None = None
     route: Route = direct
     durability: Durability = "strict"
+    on_store_failure: OnStoreFailure = "block"
     local: Local = "pass"
     owns_port: Callable[[int], bool] = nobody
     run_draft: RunDraft | None = None

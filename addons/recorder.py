@@ -41,7 +41,7 @@ class Recorder:
         self._options = options
         self._runs = Runs(writer, options)
         self._flows = Flows(self._runs)
-        self._keeping = Keeping(self._runs, self._flows, self.counts, options.durability)
+        self._keeping = Keeping(self._runs, self._flows, self.counts, options)
         self._program: Program = program(self._keeping, options, lambda: self._running.address)
         self._engine: Engine | None = None
         self._roots: Path | None = None
@@ -93,6 +93,7 @@ class Recorder:
                 await self._program.capture.sweep()
                 await self._engine.stop()
                 self._engine = None
+            await self._keeping.gaps.settle()
             await self._runs.close_all(reason)
         finally:
             self._clean_up()

@@ -7,6 +7,7 @@ Rules kept here:
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import store
@@ -57,7 +58,7 @@ class OpenRun:
 
 
 class Runs:
-    """All open runs of one recorder."""
+    """All open runs of one recorder. `before` is told of a run that something is about to be written into."""
 
     def __init__(self, writer: Writer, options: RecorderOptions) -> None:
         self._writer = writer
@@ -66,6 +67,7 @@ class Runs:
         self._own: OpenRun | None = None
         self._opening = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
+        self.before: Callable[[OpenRun], None] = lambda _: None
 
     def adopt(self, draft: Draft, name: str, redactor: Redactor) -> OpenRun:
         """Opens a run that takes all traffic which names no other, until it is closed by `close`."""
@@ -94,8 +96,17 @@ class Runs:
         """Appends to a run. Raises InvalidEvent when it has been closed meanwhile."""
         if run.closed:
             raise InvalidEvent("the run was closed before its traffic ended")
-        run.last = self._writer.append(run.id, draft, after=after)
+        self.before(run)
+        run.last = self.write(run, draft, after)
         return run.last
+
+    def write(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
+        """The same, of which nobody is told before."""
+        return self._writer.append(run.id, draft, after=after)
+
+    def means(self, tag: Tag, run: OpenRun) -> bool:
+        """Whether a tag means that run."""
+        return tag.name in run.names if tag.name else run is self._own
 
     def piece(self, run: OpenRun, request: Ticket, part: Part, redacted: Redacted) -> Ticket:
         """Keeps a piece of an open stream of a run. Raises InvalidEvent when it has been closed meanwhile."""
@@ -125,6 +136,7 @@ class Runs:
 
     async def close(self, run: OpenRun, reason: CloseReason, exit_code: int | None = None) -> None:
         """Ends a run and waits until that is on disk. Raises StoreUnusable."""
+        self.before(run)
         self._forget(run)
         await self._writer.close_run(run.id, reason, exit_code=exit_code)
 

@@ -68,7 +68,8 @@ class Tunnel:
                 case reason:
                     return (await self._begin(seen.client, host, port, reason)).tally
         except Exception as error:  # noqa: BLE001  # as for every hook: nothing passes unrecorded
-            self.keeping.failed(error)
+            if self.keeping.lost(self._tags.said_by(seen.client), error):
+                return Tally()
             self.keeping.drop(seen.client.id)
             return "wait"
 
@@ -103,8 +104,8 @@ class Tunnel:
         try:
             flow.metadata[PASSED] = (await self._begin(flow.client_conn, host, port, "upgrade")).tally
         except Exception as error:  # noqa: BLE001  # as for every hook
-            self.keeping.failed(error)
-            self.keeping.drop(flow.client_conn.id)
+            if not self.keeping.lost(self._tags.said_by(flow.client_conn), error):
+                self.keeping.drop(flow.client_conn.id)
 
     def tcp_message(self, flow: TCPFlow) -> None:
         """Counts a piece of it; mitmproxy would keep them all."""

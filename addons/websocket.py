@@ -3,7 +3,7 @@
 from mitmproxy.http import HTTPFlow
 
 from addons import redaction
-from addons.keeping import Keeping, watched
+from addons.keeping import UNRECORDED, Keeping, watched
 
 
 class WebSocket:
@@ -16,6 +16,8 @@ class WebSocket:
     async def websocket_message(self, flow: HTTPFlow) -> None:
         """One whole message, whatever its frames."""
         live = self.keeping.flows.get(flow)
+        if live is None and flow.websocket is not None and UNRECORDED in flow.metadata:
+            flow.websocket.messages.clear()
         if live is None or flow.websocket is None:
             return
         message = flow.websocket.messages[-1]

@@ -14,6 +14,7 @@ Durability = Literal["strict", "group"]
 Local = Literal["pass", "record"]
 OnDrift = Literal["stop", "serve"]
 OnMiss = Literal["fail"]
+OnStoreFailure = Literal["block", "pass"]
 Order = Literal["causal", "strict", "any"]
 type Kind = click.Choice[str] | click.Path | click.IntRange | click.FloatRange | type[str] | None
 type Default = str | int | float | Callable[[], Path | str] | None
@@ -120,6 +121,12 @@ TABLE: Mapping[str, Setting] = {
             "durability",
             "strict: every exchange is on disk before the agent has its answer; group: soon after.",
             click.Choice(("strict", "group")),
+        ),
+        Setting(
+            "on-store-failure",
+            "Traffic that the store does not take: block stops it; pass lets it go on unrecorded, and says so.",
+            click.Choice(("block", "pass")),
+            "block",
         ),
         Setting("local", _LOCAL, click.Choice(("pass", "record")), "pass"),
         Setting("host", "Address of the recorder; another than a loopback one needs --token.", str, "127.0.0.1"),

@@ -11,7 +11,7 @@ import click
 from proxy.border import Misuse, Verb
 from proxy.loop import run
 from proxy.options import Shared, options
-from proxy.settings import NO_TOKEN, PROXY_PORT, Durability, Local
+from proxy.settings import NO_TOKEN, PROXY_PORT, Durability, Local, OnStoreFailure
 from proxy.talk import Talk
 from proxy.words import count
 
@@ -32,6 +32,7 @@ class Given(TypedDict):
     port: int
     token: str | None
     durability: Durability
+    on_store_failure: OnStoreFailure
     upstream_ca: Path | None
     local: Local
     idle: float
@@ -44,6 +45,7 @@ class Given(TypedDict):
     "port",
     "token",
     "durability",
+    "on-store-failure",
     "upstream-ca",
     "local",
     "idle",
@@ -80,6 +82,7 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         upstream_ca=given["upstream_ca"],
         route=upstream_proxy(os.environ).route,
         durability=given["durability"],
+        on_store_failure=given["on_store_failure"],
         local=given["local"],
         secrets=redact.secrets_of(os.environ),
         idle_close_s=given["idle"],

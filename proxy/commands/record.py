@@ -11,7 +11,7 @@ import click
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.loop import run
 from proxy.options import Shared, options
-from proxy.settings import Durability, Local
+from proxy.settings import Durability, Local, OnStoreFailure
 from proxy.talk import Talk
 
 _EPILOG = """\b
@@ -28,6 +28,7 @@ class Given(TypedDict):
     labels: Sequence[str]
     upstream_ca: Path | None
     durability: Durability
+    on_store_failure: OnStoreFailure
     local: Local
     port: int
 
@@ -39,7 +40,18 @@ class Given(TypedDict):
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("argv", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
-@options("name", "workflow", "label", "upstream-ca", "durability", "local", "port", durability="strict", port=0)
+@options(
+    "name",
+    "workflow",
+    "label",
+    "upstream-ca",
+    "durability",
+    "on-store-failure",
+    "local",
+    "port",
+    durability="strict",
+    port=0,
+)
 @click.pass_context
 def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given]) -> int:
     """Record a run of COMMAND.
@@ -70,6 +82,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         listen_port=given["port"],
         upstream_ca=given["upstream_ca"],
         durability=given["durability"],
+        on_store_failure=given["on_store_failure"],
         local=given["local"],
     )
     talk = Talk.of(context)

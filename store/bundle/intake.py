@@ -28,7 +28,7 @@ def take_in(path: Path, writer: Writer, pin: VerifierKey | None = None) -> tuple
         with source.opened(path) as members:
             verdict = verify_members(members, Terms(pin))
             bundle = records.read(members, Tally())
-            if verdict.exit_code or bundle is None:
+            if not verdict.is_sound or bundle is None:
                 found = first_bad(verdict.findings)
                 raise NotImported(f"the bundle does not verify: {found or verdict.line}", hint="edgetape verify FILE")
             if bundle.manifest.bodies != "included":

@@ -79,7 +79,7 @@ def write(path: Path, packed: Sequence[Member]) -> Verdict:
             file.flush()
             os.fsync(file.fileno())
         verdict = verify_bundle(made)
-        if verdict.exit_code:
+        if not verdict.is_sound:
             found = first_bad(verdict.findings)
             raise StoreUnusable(
                 f"the bundle would not verify, so it is not written: {found or verdict.line}",

@@ -629,7 +629,7 @@ def main(arguments: list[str], out: Outcome) -> int:
     flags = ([] if pin else ["UNATTRIBUTED"]) + ["UNWITNESSED", "UNTIMED"]
     flags += [f"{name} {out.counts[name]}" for name in names if out.counts[name]]
     codes = {each[0] for each in out.findings}
-    status = 20 if codes - {"V001"} else 30 if codes or out.newer else 0
+    status = 20 if codes - {"V001"} else 30 if codes or out.newer or out.counts["GAPS"] else 0
     print(f"{ {0: 'VERIFIED', 20: 'INVALID', 30: 'INCOMPLETE'}[status] } ({', '.join(flags)}) {told}")
     print("Without anything kept outside the operator's reach, verification proves only that", file=sys.stderr)
     print("the store agrees with itself and with the holder of the key.", file=sys.stderr)

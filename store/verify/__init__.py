@@ -25,7 +25,7 @@ from store.verify.crew import Crew
 from store.verify.records import Extent, Records, SqliteRecords
 from store.verify.run import Told, Verified
 from store.verify.terms import USUAL, Terms
-from store.verify.verdict import EXIT_VERIFIED, LIMITS, Finding, Tally, Verdict, first_bad
+from store.verify.verdict import LIMITS, Finding, Tally, Verdict, first_bad
 
 __all__ = ["LIMITS", "Finding", "Progress", "Terms", "Verdict", "first_bad", "verify", "verify_records"]
 
@@ -90,7 +90,7 @@ def verify(
             check = team.check if team.begin() else None
         told = Backlog(folder, say).watched(progress)
         verdict = verify_records(SqliteRecords(connection), run, terms, told, check=check)
-        if run is None and verdict.exit_code == EXIT_VERIFIED:
+        if run is None and verdict.is_sound:
             _check_file(connection, folder)
         return verdict
 

@@ -122,12 +122,17 @@ class Verdict:
     @property
     def exit_code(self) -> int:
         """0 verified, 20 invalid, 21 diverged, 30 incomplete (docs/format.md, section 7). An empty store is
-        incomplete, never fine.
+        incomplete, never fine; so is one that says itself that something was not recorded.
         """
         codes = {finding.code for finding in self.findings}
         if codes - {"V001"}:
             return EXIT_INVALID if codes - {"V001"} - _DIVERGED else EXIT_DIVERGED
-        return EXIT_INCOMPLETE if codes or self.newer else EXIT_VERIFIED
+        return EXIT_INCOMPLETE if codes or self.newer or "GAPS" in dict(self.flags) else EXIT_VERIFIED
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether all that is there is as it was recorded; something may be said to have been lost before."""
+        return not self.findings and not self.newer
 
     @property
     def line(self) -> str:

@@ -47,11 +47,12 @@ def tunnels(folder: Path, word: str = "last") -> list[str]:
     return [fact.reason for fact in facts if isinstance(fact, TunnelOpen)]
 
 
-def proven(folder: Path) -> None:
-    """Fails unless the whole store verifies with nothing to find and no run left open."""
+def proven(folder: Path, *, gaps: bool = False) -> None:
+    """Fails unless the whole store verifies with nothing to find and no run left open, and gaps are told of."""
     verdict = verify(folder)
     assert verdict.findings == ()
-    assert verdict.exit_code == 0
+    assert verdict.exit_code == (30 if gaps else 0)
+    assert ("GAPS" in dict(verdict.flags)) is gaps
     assert "OPEN_RUN" not in dict(verdict.flags)
 
 
