@@ -211,6 +211,14 @@ TABLE: Mapping[str, Setting] = {
             "Take an id that the agent makes up anew for a drift, not for the recorded one.",
             flag=True,
         ),
+        Setting(
+            "optional",
+            "A rule for requests that may come or not, as `GET host/path*`; may be repeated.",
+            str,
+            many=True,
+            member="optionals",
+        ),
+        Setting("no-agent-rules", "Do without the rules that come with edgetape for known agents.", flag=True),
         Setting("no-confine", "Run the agent with the network it has; the report says UNCONFINED.", flag=True),
         Setting(
             "allow-local",

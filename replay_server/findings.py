@@ -73,6 +73,7 @@ class Findings:
     stopped_at: int | None = None
     aliases: dict[tuple[str, str], Alias] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
+    allowed: Counter[str] = field(default_factory=Counter)
     local_tools: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     _causes: Causes = field(default_factory=Causes)

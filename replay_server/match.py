@@ -2,7 +2,7 @@
 
 The tiers, in their order; the earliest exchange that is still waiting wins inside each:
 
-0. optional: telemetry, any number of times or never: its answers in turn, the last one repeated
+0. optional: telemetry and what a rule says, any number of times or never: the answers in turn, the last one repeated
 1. same: an equal key
 2. mapped: equal but for values that the agent minted, within the limits of `mapping`
 3. drifted: same endpoint and operation, other content, the nearest one, within DISTANCE_MAX
@@ -25,6 +25,11 @@ from replay_server.order import Conversation, Lanes, conversation
 from replay_server.pairing import Pairing
 from replay_server.provenance import Provenance
 from store.core.form import Endpoint, Form, Mark
+
+type Group = tuple[Endpoint, str]
+"""What exchanges must have in common that could answer for one another: where they go, and by which rule they are
+optional, "" for one that is expected.
+"""
 
 
 class Tier(StrEnum):
@@ -73,30 +78,29 @@ class Matcher:
 
     def __init__(
         self,
-        endpoints: Sequence[Endpoint],
-        optional: set[Endpoint],
+        groups: Sequence[Group],
         form: Callable[[int], Form],
         provenance: Provenance | None = None,
     ) -> None:
-        """Without `provenance` no value is taken for a minted one."""
+        """`groups` has one for each exchange. Without `provenance` no value is taken for a minted one."""
         self.lanes = Lanes()
         self.served: set[int] = set()
-        self.optional = optional
         self.mapping = Mapping(form, provenance)
         self.secrets: Pairing[Mark] = Pairing()
         self._form = form
+        self._groups = groups
         self._known: dict[int, Known] = {}
         self._blanks: dict[int, Blanked] = {}
         self._first_waiting = 0
-        self._expected = [endpoint not in optional for endpoint in endpoints]
-        self._buckets: dict[Endpoint, _Bucket] = {}
-        for index, endpoint in enumerate(endpoints):
-            self._buckets.setdefault(endpoint, _Bucket()).indices.append(index)
+        self._expected = [not optional for _, optional in groups]
+        self._buckets: dict[Group, _Bucket] = {}
+        for index, group in enumerate(groups):
+            self._buckets.setdefault(group, _Bucket()).indices.append(index)
 
-    def find(self, live: Form) -> Match:
-        """The exchange that answers `live`; it is not taken yet."""
-        bucket = self._buckets.get(live.endpoint)
-        if live.endpoint in self.optional:
+    def find(self, live: Form, optional: str = "") -> Match:
+        """The exchange that answers `live`, which `optional` says the rule of; it is not taken yet."""
+        bucket = self._buckets.get((live.endpoint, optional))
+        if optional:
             return Match(Tier.OPTIONAL, self._next_optional(bucket) if bucket else None)
         if bucket is None:
             return Match(Tier.UNEXPECTED)
@@ -117,12 +121,11 @@ class Matcher:
 
     def take(self, index: int, live: Form, tier: Tier = Tier.SAME) -> list[Mapped]:
         """Marks an exchange as served to `live`; which values of that stand for recorded ones."""
-        bucket = self._buckets[live.endpoint]
-        if live.endpoint in self.optional:
-            bucket.turn += 1
+        if not self._expected[index]:
+            self._buckets[self._groups[index]].turn += 1
             self.mapping.serve(index, same=False)
             return []
-        known = self._know(index)
+        bucket, known = self._buckets[live.endpoint, ""], self._know(index)
         self.served.add(index)
         self.secrets.learn(known.marks, live.marks)
         queue = bucket.waiting.get(known.key)

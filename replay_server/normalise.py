@@ -3,80 +3,78 @@
 Both sides pass through here, so a rotated key never misses and a rule means the same on either.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from replay_server.agents import KnownAgent, known_agents
 from replay_server.route import split
+from replay_server.rules import Ignore, Optional
 from store.core.coding import as_stored
-from store.core.compare import escaped
-from store.core.errors import EdgetapeError
-from store.core.form import MEANING_HEADERS, Asked, Endpoint, Form, normal, unmarked
-from store.core.jsontext import Inner, Node
+from store.core.form import MEANING_HEADERS, Asked, Endpoint, Form, first, normal, unmarked
 from store.core.redact import Content, Redacted, Redactor, stored
-
-PLACES = {"body": "body", "query": "query", "header": "headers", "path": "path"}
-_ANY = "*"
-
-
-class BadRule(EdgetapeError):
-    """A rule that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ignore:
-    """A place that may differ: `body POINTER`, `query NAME`, `header NAME` or `path model`.
+class Normal:
+    """A request as it is compared.
 
-    A pointer is a JSON Pointer (RFC 6901) in which `*` stands for any member or item; after `#` it goes on inside the
-    JSON that a string holds.
+    `counts` says how many places each rule took out. `optional` names the rule by which it may come or not, "" for a
+    request that has to.
     """
 
-    place: str
-    pointer: str
-
-    @classmethod
-    def parse(cls, text: str) -> "Ignore":
-        """Raises BadRule."""
-        place, _, rest = text.strip().partition(" ")
-        rest = rest.strip()
-        if place not in PLACES or not rest or (place == "body" and not rest.startswith("/")):
-            raise BadRule(
-                f"this rule cannot be read: {text!r}",
-                hint="write `body /messages/0/content`, `query page` or `header accept`; * is any member or item",
-            )
-        return cls(place, rest if place == "body" else f"/{escaped(rest.lower() if place == 'header' else rest)}")
-
-    def __str__(self) -> str:
-        if self.place == "body":
-            return f"body {self.pointer}"
-        return f"{self.place} {_token(self.pointer.removeprefix('/'))}"
-
-    def remove(self, document: dict[str, Node]) -> int:
-        """Takes what the rule names out of `document`; how many places that were."""
-        part = document.get(PLACES[self.place])
-        tokens = [_token(token) for token in self.pointer.replace("#", "").split("/")[1:]]
-        return _remove(part, tokens)
+    form: Form
+    counts: dict[str, int]
+    optional: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is compared and what is not."""
+    """What is compared and what is not: the user's own rules, and the shipped ones of `agents`."""
 
     ignores: tuple[Ignore, ...] = ()
+    optionals: tuple[Optional, ...] = ()
+    agents: tuple[KnownAgent, ...] = ()
     meaning: frozenset[str] = MEANING_HEADERS
 
     @classmethod
-    def of(cls, ignores: Iterable[str]) -> "Rules":
-        """The default rules and these ignores. Raises BadRule."""
-        return cls(tuple(Ignore.parse(text) for text in ignores))
+    def of(cls, ignores: Iterable[str], optionals: Iterable[str] = (), *, shipped: bool = True) -> "Rules":
+        """The default rules and these. Raises BadRule."""
+        return cls(
+            tuple(Ignore.parse(text) for text in ignores),
+            tuple(Optional.parse(text) for text in optionals),
+            known_agents() if shipped else (),
+        )
 
-    def form(self, asked: Asked) -> tuple[Form, dict[str, int]]:
-        """The form of a request after redaction, and how many places each rule took out of it."""
+    @property
+    def own(self) -> list[str]:
+        """The user's rules as they are written and reported."""
+        return [*map(str, self.ignores), *map(str, self.optionals)]
+
+    def normal(self, asked: Asked) -> Normal:
+        """A request after redaction, as it is compared."""
         place, model = split(asked.endpoint)
         form = normal(replace(asked, endpoint=place), self.meaning)
         if model:
             form.document["path"] = {"model": model}
-        counts = {str(ignore): count for ignore in self.ignores if (count := ignore.remove(form.document))}
-        return form, counts
+        agent = self._agent(asked)
+        optional = next((label for label, rule in self.allowing(asked.endpoint) if rule.fits(form.document)), "")
+        ignores = [(str(ignore), ignore) for ignore in self.ignores]
+        if agent is not None:
+            ignores += [(f"{agent.name}: {ignore}", ignore) for ignore in agent.ignores]
+        counts = {label: count for label, ignore in ignores if (count := ignore.remove(form.document))}
+        return Normal(form, counts, optional)
+
+    def _agent(self, asked: Asked) -> KnownAgent | None:
+        if not self.agents:
+            return None
+        user_agent = first(asked.headers, b"user-agent").decode("latin-1")
+        return next((agent for agent in self.agents if agent.user_agent.search(user_agent)), None)
+
+    def allowing(self, place: Endpoint) -> Iterator[tuple[str, Optional]]:
+        """The rules, each with its name, by which requests to `place` may be optional."""
+        yield from ((str(rule), rule) for rule in self.optionals if rule.names(place))
+        for agent in self.agents:
+            yield from ((f"{agent.name}: {rule}", rule) for rule in agent.optionals if rule.names(place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,35 +114,3 @@ def host(name: str) -> str:
 
 def _for_proxy(name: bytes) -> bool:
     return name in (b"proxy-authorization", b"proxy-connection") or name.startswith(b"x-edgetape-")
-
-
-def _token(token: str) -> str:
-    return token.replace("~1", "/").replace("~0", "~")
-
-
-def _remove(node: Node, tokens: list[str]) -> int:
-    token, rest = tokens[0], tokens[1:]
-    match node:
-        case Inner(value):
-            return _remove(value, tokens)
-        case dict():
-            names = list(node) if token == _ANY else [token] if token in node else []
-            if not rest:
-                for name in names:
-                    del node[name]
-                return len(names)
-            return sum(_remove(node[name], rest) for name in names)
-        case list():
-            at = (
-                range(len(node))
-                if token == _ANY
-                else [int(token)]
-                if token.isdecimal() and int(token) < len(node)
-                else []
-            )
-            if not rest:
-                for index in at:
-                    node[index] = None  # the place stays, so that what follows keeps its own
-                return len(at)
-            return sum(_remove(node[index], rest) for index in at)
-    return 0

@@ -32,6 +32,8 @@ class ReplayOptions:
     pace: str = "instant"
     hang_s_max: float = HANG_S_MAX
     ignore: Sequence[str] = ()
+    optional: Sequence[str] = ()
+    agent_rules: bool = True
     use_map: bool = True
     local: str = "pass"
     owns_port: Callable[[int], bool] = _nobody

@@ -17,7 +17,9 @@ The JSON is one object:
 - refused: what tried to get out past the replay server, in words
 - confinement: "confined" or "unconfined"; upstream_connections: always 0
 - clients: {distrusted, silent, h2_only: {host: connections}, malformed, hung}
-- ignored: {rule: places taken out}; stale_rules: rules that took nothing out; local_tools: {tool: times asked for}
+- ignored: {rule: places taken out}; allowed: {rule: optional requests}; a rule that came with edgetape has its agent's
+  name before it, agent_rules is the version of those
+- stale_rules: the user's rules that nothing in the recording or the replay needed; local_tools: {tool: times asked for}
 - failures: our own, in words
 """
 
@@ -25,6 +27,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from replay_server import agents
 from replay_server.drift import Change
 from replay_server.findings import Clients, Drifted, Findings, Missed
 from replay_server.modes import exit_code
@@ -62,7 +65,7 @@ def report(
     code = exit_code(counts, ending.agent_exit_code)
     said = verdict(found, counts, ending, code)
     run, name, replay = names
-    stale = [rule for rule in rules if not found.ignored[rule]]
+    stale = [rule for rule in rules if rule not in found.ignored and rule not in found.allowed]
     document: dict[str, Json] = {
         "schema": SCHEMA,
         "verdict": said,
@@ -93,6 +96,8 @@ def report(
             for one in found.aliases.values()
         ],
         "ignored": dict(found.ignored),
+        "allowed": dict(found.allowed),
+        "agent_rules": agents.version(),
         "stale_rules": list(stale),
         "local_tools": dict(found.local_tools),
         "failures": list(found.failures),

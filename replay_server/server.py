@@ -63,7 +63,7 @@ class ReplayServer:
         self.stopped = asyncio.Event()
         self.clients = Clients()
         self._pace = Pace.parse(options.pace)
-        self._rules = Rules.of(options.ignore)
+        self._rules = Rules.of(options.ignore, options.optional, shipped=options.agent_rules)
         tape = Tape(reader, run, self._rules)
         self._certificates = Certificates(authority, datetime.fromisoformat(run.opened), datetime.now(UTC))
         redactor = options.redactor or Redactor(options.secrets)
@@ -129,7 +129,7 @@ class ReplayServer:
 
     def _judge(self, ending: Ending) -> Report:
         tape = self.session.tape
-        rules = [str(ignore) for ignore in self._rules.ignores]
+        rules = [rule for rule in self._rules.own if rule not in tape.used]
         return report((tape.run.id, tape.run.name, self.run), self.session.finish(), self.clients, ending, rules)
 
     def door(self, placed: Authority | None, *, tls: bool) -> Door:

@@ -69,7 +69,7 @@ class Session:
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
         provenance = Provenance(self.tape.said, self.tape.inputs()) if self.use_map else None
-        self._matcher = Matcher(self.tape.endpoints, self.tape.optional, self.tape.form, provenance)
+        self._matcher = Matcher(self.tape.groups, self.tape.form, provenance)
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
         stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
@@ -88,9 +88,7 @@ class Session:
             asked = said.asked
             ask = _Ask(Form(asked.endpoint, {}), asked.headers, live, self._log(said, live, None))
             return self._drift_problem(ask, self.findings.drifts[-1])
-        form, ignored = self.tape.rules.form(said.asked)
-        self.findings.ignored.update(ignored)
-        form, match = self._find(form, said, placed=placed)
+        form, match = self._find(said, placed=placed)
         ticket = self._log(replace(said, endpoint=form.endpoint), live, match.index)
         ask = _Ask(form, said.asked.headers, live, ticket)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
@@ -130,20 +128,24 @@ class Session:
         self.findings.failures.append(sentence)
         return problem("failed", sentence, {})
 
-    def _find(self, form: Form, said: Told, *, placed: bool) -> tuple[Form, Match]:
+    def _find(self, said: Told, *, placed: bool) -> tuple[Form, Match]:
         """The best match; a request that names no authority is tried as one for each that it can be for."""
-        best = self._matcher.find(form)
+        asked = said.asked
+        normal = self.tape.rules.normal(asked)
+        best = self._matcher.find(normal.form, self.tape.optional(normal))
         if not placed:
-            place = form.endpoint
-            for one in self.tape.authorities(place.method, place.path):
-                moved = place._replace(scheme=one.scheme, host=one.host, port=one.port)
-                tried = replace(form, endpoint=moved)
-                match = self._matcher.find(tried)
+            for one in self.tape.authorities(asked.endpoint.method, normal.form.endpoint.path):
+                moved = asked.endpoint._replace(scheme=one.scheme, host=one.host, port=one.port)
+                tried = self.tape.rules.normal(replace(asked, endpoint=moved))
+                match = self._matcher.find(tried.form, self.tape.optional(tried))
                 if _RANKS[match.tier] < _RANKS[best.tier]:
-                    form, best = tried, match
-        if best.tier is Tier.UNEXPECTED and kind(replace(said.asked, endpoint=form.endpoint)) == TELEMETRY:
+                    normal, best = tried, match
+        if best.tier is Tier.UNEXPECTED and kind(replace(asked, endpoint=normal.form.endpoint)) == TELEMETRY:
             best = Match(Tier.OPTIONAL)
-        return form, best
+        self.findings.ignored.update(normal.counts)
+        if best.tier is Tier.OPTIONAL and normal.optional:
+            self.findings.allowed[normal.optional] += 1
+        return normal.form, best
 
     def _served(self, match: Match, ask: _Ask) -> Reply:
         match match.tier:

@@ -6,7 +6,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from replay_server.answer import Recorded, ending
-from replay_server.normalise import Rules, host
+from replay_server.match import Group
+from replay_server.normalise import Normal, Rules, host
 from replay_server.route import split
 from replay_server.target import Authority
 from store.core import chunks
@@ -43,6 +44,7 @@ class Tape:
     def __init__(self, reader: Reader, run: RunInfo, rules: Rules) -> None:
         self.run = run
         self.rules = rules
+        self.used: set[str] = set()  # the rules that took something out of a recorded request
         self._reader = reader
         with _no_collection():
             found = steps(reader.events(run.id))
@@ -51,7 +53,8 @@ class Tape:
         self._asked = [self._endpoint(exchange) for exchange in self.exchanges]
         self.endpoints = [split(place)[0] for place in self._asked]
         self._known = frozenset(self.endpoints)
-        self.optional = set(self._telemetry())
+        self._telemetry = set(self._telemetry_endpoints())
+        self.groups = self._grouped()
         self._unreached = {(place.host, place.port) for place in self.endpoints if place.method == CONNECT}
         self._authorities = list(
             dict.fromkeys(Authority(place.scheme, place.host, place.port) for place in self.endpoints)
@@ -72,6 +75,10 @@ class Tape:
 
     def form(self, index: int) -> Form:
         """The normal form of a recorded request; one whose body is gone is like no other."""
+        return self.normal(index).form
+
+    def normal(self, index: int) -> Normal:
+        """A recorded request as it is compared."""
         exchange, endpoint = self.exchanges[index], self._asked[index]
         event, facts = exchange.request, exchange.facts
         try:
@@ -83,10 +90,12 @@ class Tape:
                 assert isinstance(ended, HttpRequestEnd)
                 body, exact = self._reader.body(exchange.upload, ended.body), ended.exact
         except BodyUnavailable:
-            return Form(self.endpoints[index], {"body": Octets(f"of step {exchange.step}, erased", 0)})
+            gone = Form(self.endpoints[index], {"body": Octets(f"of step {exchange.step}, erased", 0)})
+            return Normal(gone, {})
         _, marks = unmarked(self._text(exchange, facts.path))
-        form, _ = self.rules.form(Asked(endpoint, query, as_stored(headers, exact=exact), body, marks))
-        return form
+        found = self.rules.normal(Asked(endpoint, query, as_stored(headers, exact=exact), body, marks))
+        self.used.update(found.counts)
+        return found
 
     def told(self, happening: Happening) -> bytes:
         """The body of a recorded value, note or message. Raises BodyUnavailable."""
@@ -215,7 +224,21 @@ class Tape:
         except BodyUnavailable:
             return []
 
-    def _telemetry(self) -> Iterator[Endpoint]:
+    def _grouped(self) -> list[Group]:
+        """Few rules name few places, so few requests are read for it."""
+        allowing = {place: any(self.rules.allowing(place)) for place in set(self._asked)}
+        found: list[Group] = []
+        for index, (asked, place) in enumerate(zip(self._asked, self.endpoints, strict=True)):
+            optional = self.normal(index).optional if allowing[asked] else ""
+            found.append((place, TELEMETRY if place in self._telemetry else optional))
+        self.used.update(rule for _, rule in found)
+        return found
+
+    def optional(self, live: Normal) -> str:
+        """By which rule a live request may come or not, "" where it is one that is expected."""
+        return TELEMETRY if live.form.endpoint in self._telemetry else live.optional
+
+    def _telemetry_endpoints(self) -> Iterator[Endpoint]:
         """The endpoints that take telemetry; what the recording says of one of its exchanges goes for all."""
         judged: set[Endpoint] = set()
         for exchange, endpoint in zip(self.exchanges, self.endpoints, strict=True):

@@ -101,7 +101,9 @@ def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: End
         said.append(f"made up anew: {len(aliases) - LISTED_MAX} more ids; --json and --report list them all")
     if found.ignored:
         said.append("ignored by rule: " + ", ".join(f"{rule} ({count})" for rule, count in found.ignored.items()))
-    said += [f"stale rule, it took nothing out: {rule}" for rule in stale]
+    if found.allowed:
+        said.append("optional by rule: " + ", ".join(f"{rule} ({count})" for rule, count in found.allowed.items()))
+    said += [f"stale rule, nothing needs it any more: {rule}" for rule in stale]
     if found.local_tools:
         tools = ", ".join(f"{name} ({count})" for name, count in found.local_tools.items())
         said.append(f"the model asked for these tools, whose effects outside the network are the agent's own: {tools}")

@@ -37,6 +37,8 @@ class Given(TypedDict):
     pace: str
     local: Local
     no_map: bool
+    optionals: Sequence[str]
+    no_agent_rules: bool
     no_confine: bool
     allowed_ports: Sequence[int]
     as_json: bool
@@ -51,6 +53,8 @@ class Given(TypedDict):
     "on-miss",
     "order",
     "ignore",
+    "optional",
+    "no-agent-rules",
     "grace",
     "pace",
     "local",
@@ -73,19 +77,24 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     confinement = Unconfined("as asked") if given["no_confine"] else enter(given["allowed_ports"])
 
     from proxy.agent import AgentNotStarted
+    from proxy.configuration import nearest
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from replay_server.modes import NotAllowed, Pace
-    from replay_server.normalise import BadRule, Rules
+    from replay_server.normalise import Rules
+    from replay_server.rules import BadRule
     from replay_server.server import ReplayOptions
     from store.authority import Authority
     from store.core import redact
     from store.reader import Reader
     from store.writer import Writer
 
+    configured = nearest(Path.cwd())
+    ignored = (*configured.ignore, *given["ignored"])
+    optional = (*configured.optional, *given["optionals"])
     try:
         Pace.parse(given["pace"])
-        Rules.of(given["ignored"])
+        Rules.of(ignored, optional)
     except (BadRule, NotAllowed) as error:
         raise Misuse(str(error), hint=error.hint) from error
     talk = Talk.of(context)
@@ -103,7 +112,9 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             pace=given["pace"],
             local=given["local"],
             use_map=not given["no_map"],
-            ignore=tuple(given["ignored"]),
+            ignore=ignored,
+            optional=optional,
+            agent_rules=not given["no_agent_rules"],
             secrets=redact.secrets_of(revived.environment),
         )
         with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:

@@ -19,10 +19,14 @@ class Taped:
             self.read.append(index)
             return forms[index]
 
-        self.matcher = Matcher([one.endpoint for one in forms], optional or set(), form)
+        self.optional = optional or set()
+        self.matcher = Matcher([(one.endpoint, self.label(one)) for one in forms], form)
+
+    def label(self, form: Form) -> str:
+        return "telemetry" if form.endpoint in self.optional else ""
 
     def ask(self, form: Form) -> Match:
-        match = self.matcher.find(form)
+        match = self.matcher.find(form, self.label(form))
         if match.index is not None and match.tier in (Tier.SAME, Tier.OPTIONAL, Tier.DRIFTED):
             self.matcher.take(match.index, form)
         return match

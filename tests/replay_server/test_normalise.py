@@ -2,7 +2,8 @@
 
 import pytest
 
-from replay_server.normalise import BadRule, Ignore, Rules, host, told
+from replay_server.normalise import Rules, host, told
+from replay_server.rules import BadRule, Ignore
 from store.core.form import Asked, Endpoint
 from store.core.jsontext import Node, opened, parse
 from store.core.redact import Redactor
@@ -39,7 +40,7 @@ def test_a_rule_that_cannot_be_read_is_refused_with_a_hint(rule: str) -> None:
 def test_ignored_places_are_counted_by_rule() -> None:
     rules = Rules.of(["query page", "header Accept", "body /id"])
     asked = Asked(PLACE, b"page=3&q=x", ((b"ACCEPT", b"text/html"),), b'{"id":1,"a":2}')
-    form, counts = rules.form(asked)
+    form, counts = (found := rules.normal(asked)).form, found.counts
     assert counts == {"query page": 1, "header accept": 1, "body /id": 1}
     assert set(form.document) == {"query", "headers", "body"}
     assert form.document["query"] == {"q": "x"}

@@ -144,7 +144,7 @@ def test_rules_that_took_nothing_out_are_stale() -> None:
     found.ignored["query page"] = 2
     text = made(found, None, None, "query page", "body /x").text()
     assert "ignored by rule: query page (2)" in text
-    assert "stale rule, it took nothing out: body /x" in text
+    assert "stale rule, nothing needs it any more: body /x" in text
 
 
 def test_clients_that_never_asked_are_named_by_host() -> None:
