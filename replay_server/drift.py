@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 
-from replay_server.order import SYSTEM, TOOLS, history, leading_system
+from replay_server.conversation import SYSTEM, TOOLS, history, leading_system
 from replay_server.rules import Ignore
 from store.core.compare import ABSENT, Absent, Difference, Side, differences, folded
 from store.core.form import Form

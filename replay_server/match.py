@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from replay_server.conversation import Conversation, conversation
 from replay_server.mapping import Mapped, Mapping
 from replay_server.minted import Blanked, blanked
 from replay_server.nearest import nearest_conversation, nearest_form, operation
-from replay_server.order import Conversation, Lanes, conversation
+from replay_server.order import Lanes
 from replay_server.pairing import Pairing
 from replay_server.provenance import Provenance
 from store.core.form import Endpoint, Form, Mark
@@ -91,6 +92,9 @@ class Matcher:
         self._groups = groups
         self._known: dict[int, Known] = {}
         self._blanks: dict[int, Blanked] = {}
+        self.given: list[int] = []
+        self._passed: dict[int, None] = {}
+        self._frontier = 0
         self._first_waiting = 0
         self._expected = [not optional for _, optional in groups]
         self._buckets: dict[Group, _Bucket] = {}
@@ -127,6 +131,10 @@ class Matcher:
             return []
         bucket, known = self._buckets[live.endpoint, ""], self._know(index)
         self.served.add(index)
+        self.given.append(index)
+        self._passed.pop(index, None)
+        self._passed |= dict.fromkeys(at for at in range(self._frontier, index) if self._expected[at])
+        self._frontier = max(self._frontier, index + 1)
         self.secrets.learn(known.marks, live.marks)
         queue = bucket.waiting.get(known.key)
         if queue and index in queue:
@@ -144,6 +152,11 @@ class Matcher:
     def first_waiting(self) -> int | None:
         """The earliest exchange that is expected and was not asked for."""
         return self._first_waiting if self._first_waiting < len(self._expected) else None
+
+    def passed_over(self, index: int) -> list[int]:
+        """What is recorded before `index`, expected, and not asked for yet."""
+        new = (at for at in range(self._frontier, index) if self._expected[at])
+        return [at for at in self._passed if at < index] + list(new)
 
     def never_requested(self) -> Iterator[int]:
         """What was expected and not asked for, in recorded order."""

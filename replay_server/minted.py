@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from replay_server.order import SYSTEM, TOOLS, history
+from replay_server.conversation import SYSTEM, TOOLS, history
 from store.core.compare import escaped
 from store.core.form import Form
 from store.core.jsontext import Inner, Node, Number

@@ -6,7 +6,7 @@ Beyond DISTANCE_MAX nothing is near: another answer is worse than none.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from replay_server.order import Conversation
+from replay_server.conversation import Conversation
 from store.core.compare import distance, leaves
 from store.core.form import Form
 from store.core.jsontext import Node

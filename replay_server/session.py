@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from replay_server import drift
 from replay_server.answer import Answer, Live, Recorded, build, failure
 from replay_server.control import Control
+from replay_server.dependence import Dependences
 from replay_server.echoes import Echoes, answer_ids, request_fields
 from replay_server.findings import Drifted, Findings, Missed, Reordered
 from replay_server.ledger import Ledger
 from replay_server.match import Match, Matcher, Tier
 from replay_server.modes import Policy
 from replay_server.normalise import Told, told
-from replay_server.order import Order, missing
+from replay_server.order import Order
 from replay_server.problem import Name, problem
 from replay_server.provenance import Provenance
 from replay_server.recollection import Recollection
@@ -22,6 +23,7 @@ from replay_server.route import named
 from replay_server.standins import StandIns
 from replay_server.stdio import Stdio
 from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
+from replay_server.transcript import Transcript
 from replay_server.wording import drift_lines
 from store.core.control.calls import is_ours
 from store.core.form import Asked, Form, Pairs
@@ -64,12 +66,15 @@ class Session:
     findings: Findings = field(init=False)
     _matcher: Matcher = field(init=False)
     _standins: StandIns = field(init=False)
+    _dependences: Dependences = field(init=False)
     _control: Control = field(init=False)
 
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
-        provenance = Provenance(self.tape.said, self.tape.inputs()) if self.use_map else None
+        transcript = Transcript(self.tape)
+        provenance = Provenance(transcript.said, transcript.inputs()) if self.use_map else None
         self._matcher = Matcher(self.tape.groups, self.tape.form, provenance)
+        self._dependences = Dependences(self._matcher.lanes, transcript.spoken)
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
         stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
@@ -211,11 +216,23 @@ class Session:
         return self._reply(ask, problem(name, sentence, missed_document(missed)))
 
     def _check_order(self, index: int) -> None:
-        matcher = self._matcher
-        before = missing(index, self.order, matcher.lanes, matcher.served, matcher.first_waiting)
+        before = self._missing(index)
         if before is not None:
             step = self.tape.step(index)
             self.findings.reordered.append(Reordered(step, self.tape.step(before), self.tape.place(index)))
+
+    def _missing(self, index: int) -> int | None:
+        """The exchange that should have been asked for before `index`, None where the order is kept."""
+        matcher = self._matcher
+        match self.order:
+            case "any":
+                return None
+            case "strict":
+                first = matcher.first_waiting
+                return first if first is not None and first < index else None
+            case "causal":
+                passed = matcher.passed_over(index)
+                return self._dependences.missing(index, passed, matcher.given, matcher.served)
 
     def _expected(self, instead: int | None) -> str:
         """The earliest exchange that was not asked for, unless it is `instead`."""

@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Container, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from replay_server.answer import Recorded, ending
@@ -17,13 +17,21 @@ from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
 from store.core.jsontext import Octets
-from store.core.model import Agent, ErrorKind, HttpRequestEnd, HttpResponse, Note, RpcMessage, RunOpen, Value
+from store.core.model import (
+    Agent,
+    ErrorKind,
+    HttpRequestEnd,
+    HttpResponse,
+    Note,
+    RpcMessage,
+    RunOpen,
+    Value,
+)
 from store.core.redact import is_withheld
 from store.core.text import Text
 from store.exchange import Exchange, Happening, steps
-from store.labels.classify import read, request_labels, response_labels
+from store.labels.classify import request_labels, response_labels
 from store.labels.dialect import RequestLabels
-from store.labels.wire import Response
 from store.reader import BodyUnavailable, Reader, RunInfo
 
 TELEMETRY = "telemetry"
@@ -79,28 +87,50 @@ class Tape:
 
     def normal(self, index: int) -> Normal:
         """A recorded request as it is compared."""
-        exchange, endpoint = self.exchanges[index], self._asked[index]
-        event, facts = exchange.request, exchange.facts
         try:
-            headers = tuple(self._reader.pairs(event, facts.headers))
-            query, body = self._reader.body(event, facts.query), self._reader.body(event, facts.body)
-            exact = facts.exact
-            if exchange.upload is not None:
-                ended = exchange.upload.facts
-                assert isinstance(ended, HttpRequestEnd)
-                body, exact = self._reader.body(exchange.upload, ended.body), ended.exact
+            asked = self.asked(index)
         except BodyUnavailable:
-            gone = Form(self.endpoints[index], {"body": Octets(f"of step {exchange.step}, erased", 0)})
+            gone = Form(self.endpoints[index], {"body": Octets(f"of step {self.step(index)}, erased", 0)})
             return Normal(gone, {})
-        _, marks = unmarked(self._text(exchange, facts.path))
-        found = self.rules.normal(Asked(endpoint, query, as_stored(headers, exact=exact), body, marks))
+        found = self.rules.normal(asked)
         self.used.update(found.counts)
         return found
 
+    def asked(self, index: int) -> Asked:
+        """A recorded request. Raises BodyUnavailable when some of it is gone."""
+        exchange = self.exchanges[index]
+        event, facts = exchange.request, exchange.facts
+        headers = tuple(self._reader.pairs(event, facts.headers))
+        query, body = self._reader.body(event, facts.query), self._reader.body(event, facts.body)
+        exact = facts.exact
+        if exchange.upload is not None:
+            ended = exchange.upload.facts
+            assert isinstance(ended, HttpRequestEnd)
+            body, exact = self._reader.body(exchange.upload, ended.body), ended.exact
+        _, marks = unmarked(self._text(exchange, facts.path))
+        return Asked(self._asked[index], query, as_stored(headers, exact=exact), body, marks)
+
+    def answer(self, index: int) -> Recorded | None:
+        """A recorded answer as far as it came, None where none did or it is gone."""
+        facts = self.exchanges[index].response
+        try:
+            return None if facts is None else self._recorded(index, facts)
+        except BodyUnavailable:
+            return None
+
+    def labels(self, index: int) -> RequestLabels:
+        """What a recorded request is: as far as that can be told where its body is gone."""
+        try:
+            return _labels(self.asked(index))
+        except BodyUnavailable:
+            return _labels(Asked(self._asked[index], b"", self.headers(index)))
+
     def told(self, happening: Happening) -> bytes:
-        """The body of a recorded value, note or message. Raises BodyUnavailable."""
-        facts = happening.event.facts
-        return self._reader.body(happening.event, facts.body if isinstance(facts, Value | Note | RpcMessage) else None)
+        """The body of a recorded value, note or message, or the command line of the run. Raises BodyUnavailable."""
+        match happening.event.facts:
+            case Value(body=body) | Note(body=body) | RpcMessage(body=body) | RunOpen(agent=Agent(argv=body)):
+                return self._reader.body(happening.event, body)
+        return b""
 
     def headers(self, index: int) -> Pairs:
         """The headers of a recorded request."""
@@ -164,35 +194,10 @@ class Tape:
 
     def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:
         """The names of the tools that the model asked for in a recorded answer."""
-        exchange = self.exchanges[index]
-        labels = _labels(Asked(self._asked[index], b"", self._headers(exchange)))
+        labels = _labels(Asked(self._asked[index], b"", self.headers(index)))
         if labels.kind != "llm":
             return ()
         return response_labels(labels, recorded.status, recorded.headers, recorded.body).tools
-
-    def said(self, index: int) -> Iterator[bytes]:
-        """The texts of a recorded answer in which a value may stand: headers, content, what a stream puts together."""
-        exchange, facts = self.exchanges[index], self.exchanges[index].response
-        if facts is None or exchange.outcome is None:
-            return
-        try:
-            recorded = self._recorded(index, facts)
-        except BodyUnavailable:
-            return
-        yield from (value for _, value in recorded.headers)
-        response = Response(recorded.status, recorded.headers, recorded.body)
-        yield response.content
-        if response.is_stream:
-            answer = read(_labels(Asked(self._asked[index], b"", self._headers(exchange))), response)
-            yield from (call.arguments.encode("utf-8", "replace") for call in answer.calls)
-
-    def inputs(self) -> Iterator[bytes]:
-        """What the agent was given besides answers: its command line, and the values that the recorder handed out."""
-        for happening in self.happenings:
-            match happening.event.facts:
-                case RunOpen(agent=Agent(argv=body)) | Value(body=body):
-                    with suppress(BodyUnavailable):
-                        yield self._reader.body(happening.event, body)
 
     def _chunks(self, event: Event, facts: HttpResponse) -> tuple[Chunk, ...]:
         try:

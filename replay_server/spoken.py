@@ -1,0 +1,103 @@
+"""What one recorded exchange asked and said, as far as it tells what it came from and what could come from it.
+
+A word is an identifier of eight characters or more: letters and digits mixed, and no date.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from store.core.errors import Malformed
+from store.core.jsontext import Inner, Node, Number, Repeated, opened, parse
+from store.labels.dialect import Call
+
+QUOTED_CHARS_MIN = 24
+
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{6,}[A-Za-z0-9]")
+_DATE = re.compile(r"(19|20)\d\d-?[01]\d-?[0-3]\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """`leaves` are all texts and numbers of a request; `words` and `said` the words of request and answer.
+
+    `whole` is an answer as one text, "" where that is too short to be known again. `tool` is what a request asks for by
+    name, with its arguments. `began` and `ended` are places among the run's events; `effect` is that of the labels.
+    """
+
+    leaves: tuple[str, ...]
+    words: frozenset[str]
+    said: frozenset[str]
+    whole: str
+    calls: tuple[Call, ...]
+    tool: tuple[str, Node] | None
+    llm: bool
+    host: tuple[str, int]
+    effect: str
+    began: int
+    ended: int | None
+
+    def quotes(self, other: "Spoken") -> bool:
+        """Whether this request holds the whole answer of `other`."""
+        return bool(other.whole) and any(other.whole in leaf for leaf in self.leaves)
+
+    def follows(self, call: Call) -> bool:
+        """Whether this request is what a model asked for with `call`."""
+        arguments = _arguments(call.arguments)
+        if self.tool is not None:
+            name, given = self.tool
+            return call.name.endswith(name) and given == arguments
+        wanted = [leaf for leaf in texts(arguments) if leaf]
+        return bool(wanted) and all(leaf in self.leaves for leaf in wanted)
+
+
+def tool_of(body: Node) -> tuple[str, Node] | None:
+    """The tool that a JSON-RPC request names, with its arguments."""
+    parameters = body.get("params") if isinstance(body, dict) and "jsonrpc" in body else None
+    name = parameters.get("name") if isinstance(parameters, dict) else None
+    return (name, parameters.get("arguments")) if isinstance(parameters, dict) and isinstance(name, str) else None
+
+
+def words(found: Iterable[str]) -> frozenset[str]:
+    """The words of some texts."""
+    return frozenset(word for text in found for word in _WORD.findall(text) if _is_identifier(word))
+
+
+def distinct(word: str) -> bool:
+    """Whether a word is so odd that two agents side by side do not happen on it."""
+    digits = sum(letter.isdigit() for letter in word)
+    changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(word))
+    return digits >= 5 or changes >= 4
+
+
+def texts(node: Node) -> Iterator[str]:
+    """Every text and number of a value, names of members left out."""
+    match node:
+        case str():
+            yield node
+        case Number(source):
+            yield source
+        case dict():
+            for member in node.values():
+                yield from texts(member)
+        case list():
+            for item in node:
+                yield from texts(item)
+        case Inner(value):
+            yield from texts(value)
+        case Repeated(pairs):
+            for _, member in pairs:
+                yield from texts(member)
+
+
+def _arguments(source: str) -> Node:
+    try:
+        return opened(parse(source))
+    except Malformed:
+        return source
+
+
+def _is_identifier(word: str) -> bool:
+    mixed = any(letter.isdigit() for letter in word) and any(letter.isalpha() for letter in word)
+    return (mixed or (word.count("-") > 0 and any(letter.isdigit() for letter in word))) and not _DATE.match(word)

@@ -1,0 +1,78 @@
+"""A recorded run as texts: what was asked and said in it, for questions of where something came from."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from replay_server.spoken import QUOTED_CHARS_MIN, Spoken, texts, tool_of, words
+from replay_server.tape import Tape
+from store.core.errors import Malformed
+from store.core.jsontext import opened, parse
+from store.core.model import RunOpen, Value
+from store.labels.classify import read
+from store.labels.dialect import Answer, RequestLabels
+from store.labels.wire import Response
+from store.reader import BodyUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Of one tape."""
+
+    tape: Tape
+
+    def inputs(self) -> Iterator[bytes]:
+        """What the agent was given besides answers: its command line, and the values that the recorder handed out."""
+        for happening in self.tape.happenings:
+            if isinstance(happening.event.facts, RunOpen | Value):
+                with suppress(BodyUnavailable):
+                    yield self.tape.told(happening)
+
+    def said(self, index: int) -> Iterator[bytes]:
+        """The texts of a recorded answer in which a value may stand: headers, content, what a stream puts together."""
+        recorded = self.tape.answer(index)
+        if recorded is None:
+            return
+        yield from (value for _, value in recorded.headers)
+        response = Response(recorded.status, recorded.headers, recorded.body)
+        yield response.content
+        if response.is_stream:
+            answer = read(self.tape.labels(index), response)
+            yield from (call.arguments.encode("utf-8", "replace") for call in answer.calls)
+
+    def spoken(self, index: int) -> Spoken:
+        """What an exchange asked and said, as far as order is to be read from it."""
+        exchange, form, labels = self.tape.exchanges[index], self.tape.form(index), self.tape.labels(index)
+        place = form.endpoint
+        path = unquote(place.path.decode("latin-1")).split("/")
+        leaves = tuple(filter(None, (*path, *(leaf for part in form.document.values() for leaf in texts(part)))))
+        answer, said = self._answered(index, labels)
+        whole = answer.text.strip()
+        return Spoken(
+            leaves=leaves,
+            words=words(leaves),
+            said=words(said),
+            whole=whole if len(whole) >= QUOTED_CHARS_MIN else "",
+            calls=answer.calls,
+            tool=tool_of(form.body),
+            llm=labels.kind == "llm",
+            host=(place.host, place.port),
+            effect=labels.effect if labels.boundary == "effect" else "read",
+            began=exchange.request.seq,
+            ended=None if exchange.outcome is None else exchange.outcome.seq,
+        )
+
+    def _answered(self, index: int, labels: RequestLabels) -> tuple[Answer, list[str]]:
+        """A recorded answer as its dialect reads it, and the texts in it."""
+        recorded = self.tape.answer(index)
+        if recorded is None:
+            return Answer(), []
+        response = Response(recorded.status, recorded.headers, recorded.body)
+        answer = read(labels, response)
+        found = [answer.text, *(value.decode("latin-1") for _, value in recorded.headers)]
+        found += [text for call in answer.calls for text in (call.id, call.arguments)]
+        if not response.is_stream:
+            with suppress(Malformed):
+                found += texts(opened(parse(response.content)))
+        return answer, found
