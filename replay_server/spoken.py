@@ -19,6 +19,24 @@ _DATE = re.compile(r"(19|20)\d\d-?[01]\d-?[0-3]\d")
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """A tool that a model asked for: its name, its arguments, and the texts and numbers among them."""
+
+    name: str
+    arguments: Node
+    leaves: frozenset[str]
+
+    @classmethod
+    def of(cls, call: Call) -> "Wanted":
+        """What a call wants."""
+        try:
+            arguments = opened(parse(call.arguments))
+        except Malformed:
+            arguments = call.arguments
+        return cls(call.name, arguments, frozenset(filter(None, texts(arguments))))
+
+
+@dataclass(frozen=True, slots=True)
 class Spoken:
     """`leaves` are all texts and numbers of a request; `words` and `said` the words of request and answer.
 
@@ -26,11 +44,11 @@ class Spoken:
     name, with its arguments. `began` and `ended` are places among the run's events; `effect` is that of the labels.
     """
 
-    leaves: tuple[str, ...]
+    leaves: frozenset[str]
     words: frozenset[str]
     said: frozenset[str]
     whole: str
-    calls: tuple[Call, ...]
+    calls: tuple[Wanted, ...]
     tool: tuple[str, Node] | None
     llm: bool
     host: tuple[str, int]
@@ -42,14 +60,12 @@ class Spoken:
         """Whether this request holds the whole answer of `other`."""
         return bool(other.whole) and any(other.whole in leaf for leaf in self.leaves)
 
-    def follows(self, call: Call) -> bool:
+    def follows(self, call: Wanted) -> bool:
         """Whether this request is what a model asked for with `call`."""
-        arguments = _arguments(call.arguments)
         if self.tool is not None:
             name, given = self.tool
-            return call.name.endswith(name) and given == arguments
-        wanted = [leaf for leaf in texts(arguments) if leaf]
-        return bool(wanted) and all(leaf in self.leaves for leaf in wanted)
+            return call.name.endswith(name) and given == call.arguments
+        return bool(call.leaves) and call.leaves <= self.leaves
 
 
 def tool_of(body: Node) -> tuple[str, Node] | None:
@@ -89,13 +105,6 @@ def texts(node: Node) -> Iterator[str]:
         case Repeated(pairs):
             for _, member in pairs:
                 yield from texts(member)
-
-
-def _arguments(source: str) -> Node:
-    try:
-        return opened(parse(source))
-    except Malformed:
-        return source
 
 
 def _is_identifier(word: str) -> bool:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from replay_server.spoken import QUOTED_CHARS_MIN, Spoken, texts, tool_of, words
+from replay_server.spoken import QUOTED_CHARS_MIN, Spoken, Wanted, texts, tool_of, words
 from replay_server.tape import Tape
 from store.core.errors import Malformed
 from store.core.jsontext import opened, parse
@@ -46,7 +46,7 @@ class Transcript:
         exchange, form, labels = self.tape.exchanges[index], self.tape.form(index), self.tape.labels(index)
         place = form.endpoint
         path = unquote(place.path.decode("latin-1")).split("/")
-        leaves = tuple(filter(None, (*path, *(leaf for part in form.document.values() for leaf in texts(part)))))
+        leaves = frozenset(filter(None, (*path, *(leaf for part in form.document.values() for leaf in texts(part)))))
         answer, said = self._answered(index, labels)
         whole = answer.text.strip()
         return Spoken(
@@ -54,7 +54,7 @@ class Transcript:
             words=words(leaves),
             said=words(said),
             whole=whole if len(whole) >= QUOTED_CHARS_MIN else "",
-            calls=answer.calls,
+            calls=tuple(map(Wanted.of, answer.calls)),
             tool=tool_of(form.body),
             llm=labels.kind == "llm",
             host=(place.host, place.port),

@@ -189,7 +189,7 @@ async def test_agents_side_by_side_may_come_in_any_order(place: Place, sample: S
     recorded = [step for _, step in shuffled(random.Random(1), agents)]
     run = place.record(writer(*recorded))
     rng = sample.source()
-    for _ in range(sample.count(3, 100)):
+    for _ in range(sample.count(2, 100)):
         async with place.replaying(run) as server:
             walk(server.session, [step for _, step in shuffled(rng, agents)])
             report = await server.stop(0)
@@ -200,7 +200,7 @@ async def test_a_step_too_early_is_found_among_agents_side_by_side(place: Place,
     agents = [agent(f"a{number:02}", turns=3) for number in range(64)]
     run = place.record(writer(*(step for _, step in shuffled(random.Random(2), agents))))
     rng = sample.source()
-    for _ in range(sample.count(3, 100)):
+    for _ in range(sample.count(2, 100)):
         mine = agents[rng.randrange(64)]
         at = rng.randrange(len(mine) - 1)
         changed = [*mine[:at], mine[at + 1], mine[at], *mine[at + 2 :]]
