@@ -43,6 +43,7 @@ def known_agents() -> tuple[KnownAgent, ...]:
     )
 
 
+@cache
 def version() -> int:
     """The version of the shipped file."""
     return int(tomllib.loads(PATH.read_text("utf-8"))["version"])

@@ -97,14 +97,15 @@ class Dependences:
         return self.lanes.root(askers[-1]) if askers else None
 
     def _asked_by(self, index: int) -> tuple[int, ...]:
-        """The LLM exchanges before `index` whose answers asked for it."""
+        """The LLM exchanges before `index` whose answers asked for it, as far as can be told."""
         late = self._of(index)
         if late.llm:
             return ()
         if index not in self._askers:
             earlier = range(max(0, index - ASKERS_MAX), index)
-            asked = (at for at in earlier if any(late.follows(call) for call in self._of(at).calls))
-            self._askers[index] = tuple(asked)
+            asked = {at: max(map(late.follows, calls)) for at in earlier if (calls := self._of(at).calls)}
+            surest = max(asked.values(), default=0)
+            self._askers[index] = tuple(at for at, how in asked.items() if how and how == surest)
         return self._askers[index]
 
     def _count(self, given: Sequence[int]) -> None:

@@ -78,6 +78,11 @@ class Findings:
     failures: list[str] = field(default_factory=list)
     _causes: Causes = field(default_factory=Causes)
 
+    def settle(self) -> None:
+        """What never came is missing, and not late."""
+        missing = {step for step, _ in self.never_requested}
+        self.reordered = [one for one in self.reordered if one.before not in missing]
+
     def map(self, step: int, found: list[Mapped]) -> None:
         """Files the minted values of one request."""
         for one in found:

@@ -126,6 +126,7 @@ class Session:
             waiting = self._matcher.never_requested()
             asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
             self.findings.never_requested = sorted(asked + self._control.never_asked())
+            self.findings.settle()
         return self.findings
 
     def fail(self, sentence: str) -> Recorded:

@@ -13,6 +13,7 @@ from store.core.jsontext import Inner, Node, Number, Repeated, opened, parse
 from store.labels.dialect import Call
 
 QUOTED_CHARS_MIN = 24
+_NAMED = 1_000_000
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{6,}[A-Za-z0-9]")
 _DATE = re.compile(r"(19|20)\d\d-?[01]\d-?[0-3]\d")
@@ -60,12 +61,18 @@ class Spoken:
         """Whether this request holds the whole answer of `other`."""
         return bool(other.whole) and any(other.whole in leaf for leaf in self.leaves)
 
-    def follows(self, call: Wanted) -> bool:
-        """Whether this request is what a model asked for with `call`."""
+    def follows(self, call: Wanted) -> int:
+        """How surely this request is what a model asked for with `call`: 0 for not at all.
+
+        A plain request has all that was asked for somewhere in it; the more that is the better, and the name of the
+        tool in its path is worth more than any of it.
+        """
         if self.tool is not None:
             name, given = self.tool
-            return call.name.endswith(name) and given == call.arguments
-        return bool(call.leaves) and call.leaves <= self.leaves
+            return int(call.name.endswith(name) and given == call.arguments)
+        if not call.leaves or not call.leaves <= self.leaves:
+            return 0
+        return len(call.leaves) + (_NAMED if call.name in self.leaves else 0)
 
 
 def tool_of(body: Node) -> tuple[str, Node] | None:

@@ -102,10 +102,19 @@ async def test_order_as_far_as_it_was_asked_for(place: Place) -> None:
     for order, found in (("causal", 1), ("strict", 1), ("any", 0)):
         async with place.replaying(run, ReplayOptions(order=order)) as server:  # type: ignore[arg-type]
             await post(server, place, CHAT, second)
+            await post(server, place, CHAT, chat(("user", "q")))
             report = await server.stop(0)
             assert report.counts["reordered"] == found
-            assert report.counts["matched"] == 1
+            assert report.counts["matched"] == 2
             assert report.exit_code == (40 if found else 42)
+
+
+async def test_what_never_came_is_missing_and_not_late(place: Place) -> None:
+    second = chat(("user", "q"), ("assistant", "a0"), ("tool", "t0"))
+    async with place.replaying(place.record(loop)) as server:
+        await post(server, place, CHAT, second)
+        report = await server.stop(0)
+    assert (report.exit_code, report.counts["reordered"], report.counts["never_requested"]) == (42, 0, 5)
 
 
 async def test_telemetry_may_come_at_any_time_or_never(place: Place) -> None:
