@@ -110,7 +110,7 @@ class Stdio:
 
     def _form(self, server: str, raw: bytes, message: Message) -> Form:
         endpoint = Endpoint("POST", "stdio", server, 0, b"/" + message.method.encode("utf-8", "surrogateescape"))
-        form, _ = self.rules.form(Asked(endpoint, b"", _JSON, raw))
+        form = self.rules.normal(Asked(endpoint, b"", _JSON, raw)).form
         body = form.document.get("body")
         if isinstance(body, dict):
             form.document["body"] = {name: value for name, value in body.items() if name != "id"}
