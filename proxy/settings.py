@@ -224,6 +224,31 @@ TABLE: Mapping[str, Setting] = {
             member="allowed_ports",
         ),
         Setting("report", "Write the end report as JSON to this file.", _OUTPUT),
+        # fork
+        Setting("at", "The step at which the fork leaves the recording.", click.IntRange(min=1)),
+        Setting("respond", "A file with the body that the step answers.", _FILE),
+        Setting("status", "The status that the step answers.", click.IntRange(200, 599)),
+        Setting(
+            "set",
+            "A value in the step's answer, its place a JSON Pointer; of a streamed answer in the message it comes to;"
+            " may be repeated.",
+            str,
+            many=True,
+            metavar="POINTER=VALUE",
+            member="edits",
+        ),
+        Setting("cut-after", "Cut the step's answer after so many bytes.", click.IntRange(min=0), metavar="BYTES"),
+        Setting("live-step", "Ask the real server for the step's answer.", flag=True),
+        Setting(
+            "allow",
+            "What may go live beside model requests: host=, method=, path=, tool= (with * for any letters), class=read,"
+            " idempotent or write, live=no, repeat=yes; may be repeated.",
+            str,
+            many=True,
+            metavar="RULE",
+            member="allowed",
+        ),
+        Setting("yes", "Do not ask whether what may leave may leave.", short="-y", flag=True),
         # env
         Setting(
             "shell",

@@ -70,6 +70,15 @@ class Tape:
         asked = (Endpoint(method, one.scheme, one.host, one.port, path) for one in self._authorities)
         return (one for one, place in zip(self._authorities, asked, strict=True) if place in self._known)
 
+    def at(self, step: int) -> int | None:
+        """The place of the exchange of a step among the exchanges, None where the step is none."""
+        return next((at for at, exchange in enumerate(self.exchanges) if exchange.step == step), None)
+
+    def is_done(self, index: int) -> bool:
+        """Whether a recorded request had a good outcome: what it was to do is done."""
+        answered = self.exchanges[index].response
+        return answered is not None and 200 <= answered.status < 400
+
     def form(self, index: int) -> Form:
         """The normal form of a recorded request; one whose body is gone is like no other."""
         exchange, endpoint = self.exchanges[index], self._asked[index]
@@ -156,10 +165,10 @@ class Tape:
     def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:
         """The names of the tools that the model asked for in a recorded answer."""
         exchange = self.exchanges[index]
-        labels = _labels(Asked(self._asked[index], b"", self._headers(exchange)))
-        if labels.kind != "llm":
+        asked = labels(Asked(self._asked[index], b"", self._headers(exchange)))
+        if asked.kind != "llm":
             return ()
-        return response_labels(labels, recorded.status, recorded.headers, recorded.body).tools
+        return response_labels(asked, recorded.status, recorded.headers, recorded.body).tools
 
     def said(self, index: int) -> Iterator[bytes]:
         """The texts of a recorded answer in which a value may stand: headers, content, what a stream puts together."""
@@ -174,7 +183,7 @@ class Tape:
         response = Response(recorded.status, recorded.headers, recorded.body)
         yield response.content
         if response.is_stream:
-            answer = read(_labels(Asked(self._asked[index], b"", self._headers(exchange))), response)
+            answer = read(labels(Asked(self._asked[index], b"", self._headers(exchange))), response)
             yield from (call.arguments.encode("utf-8", "replace") for call in answer.calls)
 
     def inputs(self) -> Iterator[bytes]:
@@ -241,10 +250,11 @@ def _no_collection() -> Iterator[None]:
 
 def kind(asked: Asked) -> str:
     """The class of a request."""
-    return _labels(asked).kind
+    return labels(asked).kind
 
 
-def _labels(asked: Asked) -> RequestLabels:
+def labels(asked: Asked) -> RequestLabels:
+    """What a request asks for."""
     place = asked.endpoint
     return request_labels(
         place.method.encode("latin-1"),
