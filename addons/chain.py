@@ -6,51 +6,14 @@ Rules kept here:
 - An upgrade to HTTP/2 without TLS, which we could only tunnel, is not asked for (RFC 9110, section 7.8, allows that).
 """
 
-import base64
-from dataclasses import dataclass
-from typing import Literal
-from urllib.parse import SplitResult, unquote, urlsplit
-
 from mitmproxy.http import Headers, HTTPFlow
 
 from addons.keeping import ANSWERED, Keeping, watched
-from addons.options import Route
 from addons.run_tag import INSIDE
 from addons.tunnel import PASSED
-from store.core.errors import EdgetapeError
+from store.egress import Proxy, Route
 
 _AUTHORIZATION = "Proxy-Authorization"
-
-
-class UnusableProxy(EdgetapeError):
-    """A proxy that the user has set, and that we cannot go through."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proxy:
-    """A proxy on the way out; `authorization` is the field value that it wants, or empty."""
-
-    scheme: Literal["http", "https"]
-    host: str
-    port: int
-    authorization: bytes
-
-    @classmethod
-    def parse(cls, url: str) -> "Proxy":
-        """Raises UnusableProxy."""
-        try:
-            parts = urlsplit(url)
-            scheme, host, port = parts.scheme.lower(), parts.hostname, parts.port
-        except ValueError:
-            parts, scheme, host, port = urlsplit(""), "", None, None
-        if scheme not in ("http", "https") or not host:
-            # The URL itself may hold a password.
-            raise UnusableProxy(
-                f"the proxy that is set is none of http:// or https:// ({scheme or 'no scheme'})",
-                hint="set HTTPS_PROXY and HTTP_PROXY to an HTTP proxy, or unset them",
-            )
-        kind: Literal["http", "https"] = "https" if scheme == "https" else "http"
-        return cls(kind, host, port or (443 if kind == "https" else 80), _authorization(parts))
 
 
 class Chain:
@@ -102,13 +65,6 @@ class Chain:
         proxy = Proxy.parse(url)
         self._authorizations[proxy.host, proxy.port] = proxy.authorization
         return proxy
-
-
-def _authorization(parts: SplitResult) -> bytes:
-    if not parts.username:
-        return b""
-    said = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return b"Basic " + base64.b64encode(said.encode())
 
 
 def _drop_h2c(headers: Headers) -> None:

@@ -5,11 +5,6 @@ Rules kept here:
 - What is handed out is on record before the agent has it.
 """
 
-import secrets
-import time
-import uuid
-from datetime import UTC, datetime
-
 from mitmproxy.http import HTTPFlow, Response
 
 from addons.keeping import ANSWERED, Keeping, watched
@@ -19,9 +14,9 @@ from store.core import rpc
 from store.core.control import calls
 from store.core.control.calls import CALL_BYTES_MAX, Noted, Passed, Said, Spawned, Wanted
 from store.core.draft import Sheet
-from store.core.event import timestamp
 from store.core.model import Note, Value
 from store.core.redact import Content, drained, stored
+from store.fresh import fresh
 
 CONTROL = "edgetape.control"  # in flow.metadata: the request is for us
 
@@ -80,7 +75,7 @@ class Control:
                 await self._spawn(flow, await self.keeping.runs.of(flow.metadata[TAG]), spawned)
 
     async def _give(self, flow: HTTPFlow, run: OpenRun, wanted: Wanted) -> None:
-        given = _value(wanted)
+        given = fresh(wanted)
         sheet = Sheet()
         await self.keeping.keep(run, sheet.draft(Value(kind=wanted.kind, body=sheet.apart(stored(given), _JSON))))
         _tell(flow, Said(200, given))
@@ -103,16 +98,6 @@ class Control:
             _tell(flow, calls.refusal(409, f"a run named {spawned.name} is open"))
         else:
             _tell(flow, Said(201, calls.spawned(child.id, spawned.name)))
-
-
-def _value(wanted: Wanted) -> bytes:
-    match wanted.kind:
-        case "now":
-            unix_us = time.time_ns() // 1000
-            return calls.now(timestamp(datetime.fromtimestamp(unix_us / 1_000_000, UTC)), unix_us)
-        case "random":
-            return calls.random(secrets.token_bytes(wanted.length))
-    return calls.uuid(str(uuid.uuid4()))
 
 
 def _tell(flow: HTTPFlow, said: Said) -> None:

@@ -7,15 +7,13 @@ from typing import Literal
 
 from store.core.draft import Draft
 from store.core.model import Parent
+from store.egress import Route
 
 MIB = 1024 * 1024
 
 Durability = Literal["strict", "group"]
 Local = Literal["pass", "record"]
 OnStoreFailure = Literal["block", "pass"]
-
-type Route = Callable[[str, str, int], str | None]
-"""The URL of the proxy that a request for (scheme, host, port) must go through, or None for the direct way."""
 
 type RunDraft = Callable[[str, Parent | None], Draft]
 """The event 0 of a run that the recorder opens by itself, from its name (may be empty) and its parent."""

@@ -5,8 +5,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import certifi
-
 from addons import Program, program
 from addons.embedding import Engine, Terms
 from addons.flows import Counts, Flows
@@ -30,7 +28,7 @@ LAST_WORDS_S = 2.0
 
 
 class NoAuthority(EdgetapeError):
-    """The certificate authority, or a file of further roots, is not there."""
+    """The certificate authority is not there."""
 
 
 class Recorder:
@@ -53,7 +51,7 @@ class Recorder:
         return self._port
 
     async def start(self) -> None:
-        """Listens. Raises UnsafeAddress, NoAuthority or EngineFailed."""
+        """Listens. Raises UnsafeAddress, NoAuthority, NoRoots or EngineFailed."""
         options = self._options
         check_address(options.listen_host, options.token)
         if not (options.confdir / AUTHORITY_FILE).is_file():
@@ -61,11 +59,12 @@ class Recorder:
             raise NoAuthority(f"there is no certificate authority in {options.confdir}")
         self._roots = Path(tempfile.mkdtemp(prefix="edgetape-"))
         try:
+            (self._roots / "roots.pem").write_bytes(trust.server_roots(os.environ, options.upstream_ca))
             terms = Terms(
                 host=options.listen_host,
                 port=options.listen_port,
                 confdir=options.confdir,
-                roots=_write_roots(self._roots, options.upstream_ca),
+                roots=self._roots / "roots.pem",
                 silence_s_max=options.silence_s_max,
                 filtered=not is_loopback(options.listen_host),
                 decide=self._program.tunnel.decide,
@@ -145,16 +144,3 @@ class Recorder:
         if self._roots is not None:
             shutil.rmtree(self._roots, ignore_errors=True)
             self._roots = None
-
-
-def _write_roots(folder: Path, extra: Path | None) -> Path:
-    """All roots that a server's certificate may lead to, in one file: what we are given replaces mitmproxy's own."""
-    try:
-        added = [] if extra is None else [extra.read_bytes()]
-    except OSError as error:
-        raise NoAuthority(f"cannot read the roots in {extra}: {error.strerror}") from error
-    if added and b"BEGIN CERTIFICATE" not in added[0]:
-        raise NoAuthority(f"{extra} holds no certificate in PEM")
-    bundle = folder / "roots.pem"
-    bundle.write_bytes(b"\n".join([*trust.roots(os.environ), Path(certifi.where()).read_bytes(), *added]))
-    return bundle

@@ -13,7 +13,7 @@ from mitmproxy.http import Headers, HTTPFlow, Response
 
 from addons.body import body_members, changes
 from addons.flows import Counts, Live, Pairs
-from addons.labelling import ask_request, ask_response, request_members, response_members
+from addons.labelling import ask_request, ask_response
 from addons.pacing import paced
 from store.core.coding import as_stored
 from store.core.draft import Draft, Sheet
@@ -33,6 +33,7 @@ from store.core.redaction.stream import Stream
 from store.core.text import Headers as Spelled
 from store.core.text import text
 from store.labels import wire
+from store.labels.spelling import request_members, response_members
 from store.recovery import AnswerHead
 
 LATER = -1  # stands where the writer puts the seq of the request

@@ -27,11 +27,14 @@ def listen_inside(channel: socket.socket, ports: Sequence[int]) -> None:
         socket.send_fds(channel, [b"."], [listener.fileno() for listener in listeners])
 
 
-def stay_outside(child: int, channel: socket.socket, ports: Sequence[int]) -> NoReturn:
-    """Outside: serves the bridge until the inner process `child` ends, then ends with its exit code."""
+def stay_outside(child: int, channel: socket.socket, ports: Sequence[int], ferry: socket.socket | None) -> NoReturn:
+    """Outside: serves the bridge until the inner process `child` ends, then ends with its exit code.
+
+    Through `ferry`, in a live mode, it hands in the connections that it is asked for.
+    """
     with SignalRelay(Terminal()) as relay:
         relay.connect(functools.partial(_send, child))
-        code = os.waitstatus_to_exitcode(asyncio.run(_serve(child, channel, ports)))
+        code = os.waitstatus_to_exitcode(asyncio.run(_serve(child, channel, ports, ferry)))
     os._exit(code if code >= 0 else 128 - code)  # nothing of ours is left to clean up: the inner process did it
 
 
@@ -40,14 +43,25 @@ def _send(child: int, number: int) -> None:
         os.kill(child, number)
 
 
-async def _serve(child: int, channel: socket.socket, ports: Sequence[int]) -> int:
+async def _serve(child: int, channel: socket.socket, ports: Sequence[int], ferry: socket.socket | None) -> int:
     """Carries connections until the child ends; gives its wait status."""
     ended = asyncio.ensure_future(asyncio.to_thread(os.waitpid, child, 0))
+    serving = asyncio.ensure_future(_hand_in(ferry)) if ferry is not None else None
     # A child that ended before it listened sends nothing, and there is nothing to carry.
     _, descriptors, _, _ = await asyncio.to_thread(socket.recv_fds, channel, 1, len(ports))
     for port, descriptor in zip(ports, descriptors, strict=False):
         await asyncio.start_server(functools.partial(_carry, port), sock=socket.socket(fileno=descriptor))
-    return (await ended)[1]
+    status = (await ended)[1]
+    if serving is not None:
+        serving.cancel()
+    return status
+
+
+async def _hand_in(ferry: socket.socket) -> None:
+    from proxy.outbound.dial import route_of
+    from proxy.outbound.ferry import serve
+
+    await serve(ferry, route_of(os.environ))
 
 
 async def _carry(port: int, near: asyncio.StreamReader, near_out: asyncio.StreamWriter) -> None:

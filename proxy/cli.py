@@ -23,6 +23,7 @@ VERBS = (
     "verify",
     "scan",
     "replay",
+    "fork",
     "export",
     "import",
     "checkpoint",

@@ -44,10 +44,14 @@ class Unconfined:
 
 
 class Confinement:
-    """We are inside. Register `fileno()` with the event loop, or poll: the first attempt decides the verdict."""
+    """We are inside. Register `fileno()` with the event loop, or poll: the first attempt decides the verdict.
 
-    def __init__(self, watch: "Watch") -> None:
+    `ferry` is our end of the way by which a live mode gets connections from outside; else None.
+    """
+
+    def __init__(self, watch: "Watch", ferry: socket.socket | None = None) -> None:
         self._watch = watch
+        self.ferry = ferry
 
     def fileno(self) -> int:
         """A descriptor that is readable when something new was seen; read it by calling `attempts`."""
@@ -70,11 +74,14 @@ class Confinement:
         self._watch.close()
 
 
-def enter(allow_local: Sequence[int] = (), environment: Mapping[str, str] | None = None) -> Confinement | Unconfined:
+def enter(
+    allow_local: Sequence[int] = (), environment: Mapping[str, str] | None = None, *, goes_live: bool = False
+) -> Confinement | Unconfined:
     """Confines this process, if the system lets it; tried first in a child, so a refusal leaves nothing half done.
 
     `allow_local` are TCP ports on 127.0.0.1 that the agent reaches as before, by way of the process that stays
-    outside. `environment` (default: our own) tells where the user's service sockets lie.
+    outside, which with `goes_live` also opens connections for us alone. `environment` (default: our own) tells where
+    the user's service sockets lie.
     Raises ConfinementError when called too late, or for a port that is none.
     """
     environment = os.environ if environment is None else environment
@@ -89,16 +96,18 @@ def enter(allow_local: Sequence[int] = (), environment: Mapping[str, str] | None
     refusal = _tried_in_a_child(allow_local, environment)
     if refusal is not None:
         return refusal
-    return _enter(tuple(dict.fromkeys(allow_local)), environment)
+    return _enter(tuple(dict.fromkeys(allow_local)), environment, goes_live=goes_live)
 
 
-def _enter(allow_local: Sequence[int], environment: Mapping[str, str]) -> Confinement:
+def _enter(allow_local: Sequence[int], environment: Mapping[str, str], *, goes_live: bool) -> Confinement:
+    channel = ferry = None
     try:
-        channel = _leave_the_bridge_outside(allow_local) if allow_local else None
+        if allow_local or goes_live:
+            channel, ferry = _leave_the_bridge_outside(allow_local, goes_live=goes_live)
         watch = _confine(channel, allow_local, environment)
         if channel is not None:
             channel.close()
-        return Confinement(watch)
+        return Confinement(watch, ferry)
     except OSError as error:
         raise ConfinementError(
             f"the replay could not be confined: {error.strerror}", hint="use --no-confine to go without"
@@ -123,19 +132,30 @@ def _confine(channel: socket.socket | None, ports: Sequence[int], environment: M
     return watch
 
 
-def _leave_the_bridge_outside(ports: Sequence[int]) -> socket.socket:
-    """Forks: the parent becomes the bridge and never returns; the child gets the channel to it."""
+def _leave_the_bridge_outside(ports: Sequence[int], *, goes_live: bool) -> tuple[socket.socket, socket.socket | None]:
+    """Forks: the parent becomes the bridge and never returns; the child gets the channel to it, and the ferry's end."""
     from proxy.bridge import stay_outside
 
     sys.stdout.flush()
     sys.stderr.flush()
     outer, inner = socket.socketpair()
+    outer_ferry, inner_ferry = _ferry() if goes_live else (None, None)
     child = os.fork()
     if child > 0:
-        inner.close()
-        stay_outside(child, outer, ports)
+        for end in (inner, inner_ferry):
+            if end is not None:
+                end.close()
+        stay_outside(child, outer, ports, outer_ferry)
     outer.close()
-    return inner
+    if outer_ferry is not None:
+        outer_ferry.close()
+    return inner, inner_ferry
+
+
+def _ferry() -> tuple[socket.socket, socket.socket]:
+    from proxy.outbound.ferry import pair  # needed in live modes only
+
+    return pair()
 
 
 def _tried_in_a_child(ports: Sequence[int], environment: Mapping[str, str]) -> Unconfined | None:

@@ -18,7 +18,7 @@ from replay_server.report import Report
 from replay_server.server import ReplayOptions, ReplayServer
 from store.authority import Authority
 from store.core.draft import Draft
-from store.core.model import Parent
+from store.core.model import Mode, Parent
 from store.core.redact import Redactor
 from store.labels.classify import RULES
 from store.reader import Reader, RunInfo
@@ -54,7 +54,8 @@ async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOp
 
     def opening(parent: Parent) -> Draft:
         # Without a name: that of the recorded run must go on to mean the recorded run.
-        introduction = Introduction(mode="replay", workflow=run.workflow or None, parent=parent)
+        mode: Mode = "replay" if options.fork is None else "fork"
+        introduction = Introduction(mode=mode, workflow=run.workflow or None, parent=parent)
         folder = revival.folder or Path.cwd()
         return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
 

@@ -158,6 +158,7 @@ TABLE: Mapping[str, Setting] = {
             click.IntRange(min=1),
             short="-j",
         ),
+        Setting("policy", "What you ask for and whom you trust, as a TOML file (docs/anchors.md).", _FILE),
         Setting("strict", "Exit 10 when the proof holds but a flag is up.", flag=True),
         # export
         Setting("output", "File to write the bundle to.", _OUTPUT, short="-o"),
@@ -179,6 +180,9 @@ TABLE: Mapping[str, Setting] = {
         Setting("yes", "Do it without asking.", flag=True),
         # checkpoint
         Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
+        Setting("tsa", "Address of a time stamp authority (RFC 3161); may be repeated.", str, many=True, metavar="URL"),
+        Setting("tsa-ca", "PEM file of the roots that its certificate must lead to.", _FILE),
+        Setting("witness", "A witness (C2SP); may be repeated.", str, many=True, metavar="VKEY@URL"),
         # keys
         Setting("sign-command", "Command that signs what it gets on stdin: 64 bytes, or their base64, on stdout.", str),
         Setting("public-key", "File with the command's Ed25519 public key: PEM, or the base64 of 32 bytes.", _FILE),
@@ -228,6 +232,31 @@ TABLE: Mapping[str, Setting] = {
             member="allowed_ports",
         ),
         Setting("report", "Write the end report as JSON to this file.", _OUTPUT),
+        # fork
+        Setting("at", "The step at which the fork leaves the recording.", click.IntRange(min=1)),
+        Setting("respond", "A file with the body that the step answers.", _FILE),
+        Setting("status", "The status that the step answers.", click.IntRange(200, 599)),
+        Setting(
+            "set",
+            "A value in the step's answer, its place a JSON Pointer; of a streamed answer in the message it comes to;"
+            " may be repeated.",
+            str,
+            many=True,
+            metavar="POINTER=VALUE",
+            member="edits",
+        ),
+        Setting("cut-after", "Cut the step's answer after so many bytes.", click.IntRange(min=0), metavar="BYTES"),
+        Setting("live-step", "Ask the real server for the step's answer.", flag=True),
+        Setting(
+            "allow",
+            "What may go live beside model requests: host=, method=, path=, tool= (with * for any letters), class=read,"
+            " idempotent or write, live=no, repeat=yes; may be repeated.",
+            str,
+            many=True,
+            metavar="RULE",
+            member="allowed",
+        ),
+        Setting("yes", "Do not ask whether what may leave may leave.", short="-y", flag=True),
         # env
         Setting(
             "shell",

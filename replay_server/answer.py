@@ -6,7 +6,7 @@ Rules kept here:
 - HEAD, 204 and 304 carry no body. A failure stays that failure: it never ends cleanly.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Literal
@@ -55,12 +55,29 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrived:
+    """An answer of a real server with what is known of its way; times are microseconds since the request left."""
+
+    answer: Recorded
+    http_version: str
+    upstream: str | None
+    tls: str | None
+    first_byte_us: int
+    total_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class Live:
     """What of a live request decides the framing of its answer."""
 
     method: str
     http10: bool = False
     close: bool = False
+
+    @property
+    def version(self) -> str:
+        """The version that it was asked in."""
+        return "HTTP/1.0" if self.http10 else "HTTP/1.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,14 @@ class Answer:
     pieces: tuple[Piece, ...] = ()
     ending: Ending = "clean"
     keep_alive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes out, and what to call with how that ended once it has."""
+
+    answer: Answer
+    sent: Callable[[Ended], None]
 
 
 def ending(how: Ended | ErrorKind) -> Ending | None:
@@ -103,7 +128,7 @@ def build(recorded: Recorded, live: Live) -> Answer:
     """The bytes of an answer. `recorded.ended` has an ending."""
     how = _ENDINGS[recorded.ended]
     bodiless = live.method == "HEAD" or recorded.status in _BODILESS_STATUS
-    framing = "none" if bodiless else _framing(recorded, live)
+    framing = "none" if bodiless else framing_of(recorded, live)
     keep_alive = how == "clean" and framing != "close" and not live.close and not live.http10
     head = _head(recorded, framing, keep_alive)
     pieces = () if bodiless else tuple(_pieces(recorded, framing == "chunked"))
@@ -113,7 +138,8 @@ def build(recorded: Recorded, live: Live) -> Answer:
     return Answer(head, pieces, how, keep_alive)
 
 
-def _framing(recorded: Recorded, live: Live) -> Framing:
+def framing_of(recorded: Recorded, live: Live) -> Framing:
+    """How the end of a body is told to this client."""
     framing = recorded.framing
     if framing == "frames":
         framing = "length" if _header(recorded.headers, b"content-length") is not None else "chunked"
@@ -125,7 +151,7 @@ def _framing(recorded: Recorded, live: Live) -> Framing:
 def _head(recorded: Recorded, framing: Framing, keep_alive: bool) -> bytes:
     reason = recorded.reason or _reason(recorded.status)
     lines = [b"HTTP/1.1 %d %s" % (recorded.status, reason)]
-    dropped = HOP_BY_HOP | _connection_options(recorded.headers)
+    dropped = HOP_BY_HOP | connection_options(recorded.headers)
     framed = _framed(recorded, framing)
     for name, value in recorded.headers:
         lower = name.lower()
@@ -167,7 +193,8 @@ def _pieces(recorded: Recorded, chunked: bool) -> list[Piece]:
     return pieces
 
 
-def _connection_options(headers: Pairs) -> frozenset[bytes]:
+def connection_options(headers: Pairs) -> frozenset[bytes]:
+    """The header fields that a message says belong to its connection (RFC 9110, section 7.6.1)."""
     values = (value for name, value in headers if name.lower() == b"connection")
     return frozenset(option.strip().lower() for value in values for option in value.split(b","))
 

@@ -1,6 +1,7 @@
 """What a replay does about a call to the control endpoint: answers it from the recording and counts what differs."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from replay_server.answer import Recorded
@@ -19,12 +20,15 @@ from store.core.control.calls import Noted, Passed, Said, Spawned, Wanted
 from store.core.form import Asked
 from store.core.redact import Content, Redactor, stored
 from store.core.rpc import Message
+from store.fresh import fresh
 from store.reader import BodyUnavailable
 
 
 @dataclass(slots=True)
 class Control:
-    """One replay's control endpoint. `stopped` is set by the drift that ends the replay."""
+    """One replay's control endpoint. `stopped` is set by the drift that ends the replay; `goes_on` says that the agent
+    has left the recording for good: then what it notes is noted, and values that were not recorded are made.
+    """
 
     recollection: Recollection
     stdio: Stdio
@@ -33,6 +37,7 @@ class Control:
     findings: Findings
     policy: Policy
     stopped: asyncio.Event
+    goes_on: Callable[[], bool] = lambda: False
 
     def answer(self, raw: Asked) -> Recorded:
         """Answers a request to the endpoint."""
@@ -51,6 +56,8 @@ class Control:
             body = self.redactor.body(call.content, Content(b"application/json"))
             self.ledger.note(call.kind, body)
             call = Noted(call.kind, body.content)
+            if self.goes_on():
+                return page(Said(201, calls.noted(call.kind)))
         try:
             recalled = self.recollection.recall(call)
         except BodyUnavailable as error:
@@ -76,6 +83,9 @@ class Control:
         if answered.line is None:
             self._missing(where, answered.last)
             return _lines(live, f"edgetape replay: {where} is not in the recording")
+        if answered.changes and self.goes_on():
+            self._missing(where, None)
+            return _lines(live, f"edgetape fork: {where} has no equal in the recording, and is not started")
         if answered.changes:
             step, seq = answered.line.step, answered.line.happening.event.seq
             cause = self.findings.drift(step, seq, where, list(answered.changes), "")
@@ -91,6 +101,8 @@ class Control:
 
     def _told(self, call: Wanted | Noted | Spawned, recalled: Recalled) -> Recorded:
         kind = kind_of(call)
+        if isinstance(call, Wanted) and self.goes_on() and (recalled.answer is None or recalled.changes):
+            recalled = Recalled(page(Said(200, fresh(call))))
         if recalled.answer is None:
             return self._missed(kind, recalled.last)
         if isinstance(call, Wanted):

@@ -54,6 +54,43 @@ class Alias:
 
 
 @dataclass(slots=True)
+class Gone:
+    """A request that went live: the step of the new run, what it was taken for, and what came of it."""
+
+    step: int
+    place: str
+    effect: str
+    key: str | None = None
+    status: int | None = None
+    receipt: str | None = None
+    failure: str = ""
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A request that was neither let out nor answered: why, and the rule that would let it out."""
+
+    step: int
+    place: str
+    why: str
+    rule: str
+
+
+@dataclass(slots=True)
+class Forked:
+    """What became of a fork: its step and what was said there, whether it was reached, and what followed."""
+
+    step: int
+    said: str
+    reached: bool = False
+    stubbed: int = 0
+    connections: int = 0
+    live: list[Gone] = field(default_factory=list)
+    withheld: list[Withheld] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Findings:
     """Everything that one replay has to tell; `requests` counts what the agent asked for."""
 
@@ -76,6 +113,7 @@ class Findings:
     allowed: Counter[str] = field(default_factory=Counter)
     local_tools: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    fork: Forked | None = None
     _causes: Causes = field(default_factory=Causes)
 
     def settle(self) -> None:

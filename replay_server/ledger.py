@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import store
-from replay_server.answer import Recorded
+from replay_server.answer import Arrived, Live, Recorded, Reply, build
 from replay_server.normalise import Told
 from replay_server.report import Report
 from store.core import chunks, rpc
+from store.core.coding import as_stored
 from store.core.control.calls import NoteKind, Passed, ValueKind
 from store.core.draft import Draft, Sheet
-from store.core.form import Pairs, first
+from store.core.form import Endpoint, Pairs, first
 from store.core.model import (
     Agent,
     CloseReason,
@@ -27,12 +28,17 @@ from store.core.model import (
     TunnelOpen,
     Value,
     Verdict,
+    is_step,
 )
-from store.core.redact import RULES, Redacted, Redactor, stored
+from store.core.redact import RULES, Content, Redacted, Redactor, stored
 from store.core.redaction.marks import tally
+from store.core.redaction.pieces import recut
 from store.core.rpc import Message
 from store.core.text import Headers
 from store.labels.classify import RULES as LABEL_RULES
+from store.labels.classify import response_labels
+from store.labels.dialect import RequestLabels, ResponseLabels
+from store.labels.spelling import request_members, response_members
 from store.ticket import Ticket
 from store.writer import Writer
 
@@ -42,19 +48,26 @@ _LATER = -1  # stands where the writer puts the seq of the request
 
 
 class Ledger:
-    """Writes one replay's run. Nothing here waits; `failure` is the first error of the store."""
+    """Writes one replay's run, of which `steps` counts the steps. Nothing here waits; `failure` is the first error of
+    the store.
+    """
 
     def __init__(self, writer: Writer, redactor: Redactor, draft: Draft) -> None:
         self.failure: BaseException | None = None
+        self.steps = 0
         self._writer = writer
         self._redactor = redactor
         self.run, ticket = writer.open_run(draft)
         self._watch(ticket)
 
-    def request(self, told: Told, http_version: str, like: HttpRequest | None) -> Ticket:
-        """A live request; `like` is the recorded one that answers it, whose labels it takes."""
+    def request(
+        self, told: Told, http_version: str, like: HttpRequest | None, labels: RequestLabels | None = None
+    ) -> Ticket:
+        """A request; `like` is the recorded one that answers it, whose labels it takes unless it has its own."""
         sheet, place = Sheet(), told.endpoint
         members: dict[str, Any] = {} if like is None else _labels(like)
+        if labels is not None:
+            members = request_members(sheet, labels)
         if told.body.content:
             asked = told.asked
             media_type = first(asked.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
@@ -105,6 +118,59 @@ class Ledger:
         )
         self._append(sheet.draft(facts), request)
 
+    def arrived(
+        self, request: Ticket, arrived: Arrived, asked: RequestLabels, place: Endpoint
+    ) -> tuple[Ticket, ResponseLabels]:
+        """The answer of a real server, with the recorder's redaction."""
+        sheet, answer = Sheet(), arrived.answer
+        purpose = self._redactor.endpoint(place.method, place.host, place.path, ())
+        about = Content.of(answer.headers, purpose)
+        headers = [(name, self._redactor.header(name, value, response=True)) for name, value in answer.headers]
+        body = self._redactor.body(answer.body, about)
+        plain = as_stored([(name, value.content) for name, value in headers], exact=body.exact)
+        labels = response_labels(asked, answer.status, plain, body.content)
+        members: dict[str, Any] = {}
+        if body.content:
+            members["body"] = sheet.apart(body, about.media_type, "" if body.decoded else about.coding)
+            cut = recut(answer.chunks, answer.body, about.coding, body)
+            members["chunks"] = sheet.apart(stored(chunks.encode(cut)))
+        if not body.exact:
+            members |= {
+                "exact": False,
+                "wire_bytes": body.wire_bytes,
+                "redactions": [list(mark) for mark in body.marks],
+            }
+        facts = HttpResponse(
+            req=_LATER,
+            status=answer.status,
+            http_version=arrived.http_version,
+            headers=sheet.pairs([(stored(name), value) for name, value in headers]),
+            ended=answer.ended,
+            framing=answer.framing,
+            reason=sheet.text(stored(answer.reason)) if answer.reason else None,
+            upstream=arrived.upstream,
+            tls=arrived.tls,
+            first_byte_us=arrived.first_byte_us,
+            total_us=arrived.total_us,
+            **members,
+            **response_members(sheet, labels),
+        )
+        return self._append(sheet.draft(facts), request), labels
+
+    def unreached(self, request: Ticket, kind: ErrorKind, detail: str, total_us: int) -> Ticket:
+        """A real server that gave no answer."""
+        sheet = Sheet()
+        said = sheet.apart(self._redactor.plain(detail), "text/plain") if detail else None
+        return self._append(sheet.draft(HttpError(req=_LATER, kind=kind, detail=said, total_us=total_us)), request)
+
+    def reply(self, request: Ticket, said: Recorded, live: Live, kept: Recorded | None = None) -> Reply:
+        """An answer of ours that is recorded once it was sent; as `kept` where that is given."""
+
+        def sent(ended: Ended) -> None:
+            self.response(request, kept or said, said.ended if ended == "complete" else ended)
+
+        return Reply(build(said, live), sent)
+
     def error(self, request: Ticket, kind: ErrorKind) -> None:
         """A recorded failure that was served as one."""
         self._append(Draft(HttpError(req=_LATER, kind=kind)), request)
@@ -154,6 +220,7 @@ class Ledger:
         await self._writer.close_run(self.run, "operator")
 
     def _append(self, draft: Draft, after: Ticket | None = None) -> Ticket:
+        self.steps += is_step(draft.facts)
         return self._watch(self._writer.append(self.run, draft, after=after))
 
     def _watch(self, ticket: Ticket) -> Ticket:

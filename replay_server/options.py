@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from replay_server import ledger
+from replay_server.injection import Injection
 from replay_server.modes import OnDrift, OnMiss
 from replay_server.order import Order
+from replay_server.registry import Registry
 from store.core.redact import Redactor
+
+if TYPE_CHECKING:
+    from replay_server.upstream import Dial
 
 GRACE_S = 10.0
 HANG_S_MAX = 30.0
@@ -17,12 +23,29 @@ def _nobody(port: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class ForkOptions:
+    """What a fork adds: its step, what is said there, what may go live, and the way out.
+
+    `registry` holds the model servers, too. `roots` are PEM certificates that a server's own may lead to; `standins`
+    what was put into the agent's environment in place of credentials that are not there.
+    """
+
+    step: int
+    registry: Registry
+    dial: "Dial"
+    roots: bytes
+    injection: Injection = field(default_factory=Injection)
+    is_step_live: bool = False
+    standins: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayOptions:
     """How to replay. `secrets` are the agent's credentials; `owns_port` says which loopback ports are the agent's own.
 
     `local` is "pass" (a listener of the agent's own is tunnelled to) or "record" (it is answered from the recording).
     `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's. `redactor` is the one that
-    made the opening; without it there is a new one that knows `secrets`.
+    made the opening; without it there is a new one that knows `secrets`. With `fork` it is a fork, and goes live.
     """
 
     on_drift: OnDrift = "stop"
@@ -42,3 +65,4 @@ class ReplayOptions:
     listen_port: int = 0
     opening: ledger.Opening = field(default=ledger.opening)
     redactor: Redactor | None = None
+    fork: ForkOptions | None = None

@@ -9,9 +9,9 @@ import json
 from typing import Literal
 
 from replay_server.answer import Recorded
-from replay_server.report import Json
+from replay_server.departures import Json
 
-type Name = Literal["drifted", "unexpected", "exhausted", "unserved", "failed"]
+type Name = Literal["drifted", "unexpected", "exhausted", "unserved", "failed", "withheld"]
 
 STATUS = 422
 _TITLES: dict[Name, str] = {
@@ -20,6 +20,7 @@ _TITLES: dict[Name, str] = {
     "exhausted": "This request was asked for more often than recorded",
     "unserved": "The recorded answer cannot be served",
     "failed": "The replay server failed",
+    "withheld": "This request may not reach the real server",
 }
 
 

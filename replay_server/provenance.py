@@ -31,6 +31,10 @@ class Provenance:
         """Takes note that a recorded answer went out to the agent."""
         self._unread.append(index)
 
+    def hear(self, texts: Iterable[bytes]) -> None:
+        """Takes note of an answer that no recording has, and that went out to the agent."""
+        self._served.update(_runs(texts))
+
     def recorded_before(self, value: str, index: int) -> bool:
         """Whether an input, or the answer of an exchange before `index`, had `value`."""
         if not self._began:

@@ -15,7 +15,10 @@ The JSON is one object:
 - mapped: the ids that the agent made up anew, each {step, pointer, recorded, live, count}: where it was met first,
   both values as JSON text, how often; ids of JSON-RPC messages are told together by their place
 - refused: what tried to get out past the replay server, in words
-- confinement: "confined" or "unconfined"; upstream_connections: always 0
+- confinement: "confined" or "unconfined"; upstream_connections: 0, but in a fork
+- fork: null in a replay; else {step, said, reached, stubbed, live, withheld}: live are requests that went out, each
+  {step, request, effect, idempotency_key, status, receipt, failure}; withheld are {step, request, why, rule}; step is
+  that of the fork's own run; stubbed counts answers from the recording after the fork; refused counts withheld, too
 - clients: {distrusted, silent, h2_only: {host: connections}, malformed, hung}
 - ignored: {rule: places taken out}; allowed: {rule: optional requests}; a rule that came with edgetape has its agent's
   name before it, agent_rules is the version of those
@@ -27,15 +30,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replay_server import agents
+from replay_server import agents, departures
+from replay_server.departures import Json
 from replay_server.drift import Change
 from replay_server.findings import Clients, Drifted, Findings, Missed
 from replay_server.modes import exit_code
 from replay_server.wording import Ending, lines, verdict
 
 SCHEMA = "edgetape/replay-report/1"
-
-type Json = dict[str, Json] | list[Json] | str | int | bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def report(
         "never_requested": [{"step": step, "request": place} for step, place in found.never_requested],
         "refused": list(ending.attempts),
         "confinement": "confined" if ending.confined else "unconfined",
-        "upstream_connections": 0,
+        "upstream_connections": found.fork.connections if found.fork else 0,
+        "fork": departures.document(found.fork) if found.fork else None,
         "clients": {
             "distrusted": dict(clients.distrusted),
             "silent": dict(clients.silent),
@@ -102,7 +105,8 @@ def report(
         "local_tools": dict(found.local_tools),
         "failures": list(found.failures),
     }
-    told = (f"replay of {name or 'run'} {run}", *lines(found, clients, counts, ending, stale))
+    mode = "fork" if found.fork else "replay"
+    told = (f"{mode} of {name or 'run'} {run}", *lines(found, clients, counts, ending, stale))
     return Report(document, counts, said, int(code), told)
 
 
@@ -133,7 +137,7 @@ def _counts(found: Findings, clients: Clients, ending: Ending) -> dict[str, int]
         "unexpected": len(found.unexpected),
         "exhausted": len(found.exhausted),
         "never_requested": len(found.never_requested),
-        "refused": len(ending.attempts),
+        "refused": len(ending.attempts) + (len(found.fork.withheld) if found.fork else 0),
         "unserved": len(found.unserved),
         "after_stop": found.after_stop,
         "local_tunnels": clients.local_tunnels,

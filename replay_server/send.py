@@ -42,7 +42,7 @@ async def send(answer: Answer, request: web.BaseRequest, pace: Pace, hang_s_max:
     if transport is None:
         return "client_gone"
     try:
-        await _write(answer, transport, request, pace)
+        await _write(answer, request, pace)
         match answer.ending:
             case "clean":
                 return "complete"
@@ -57,22 +57,23 @@ async def send(answer: Answer, request: web.BaseRequest, pace: Pace, hang_s_max:
         return "client_gone"
 
 
-async def _write(answer: Answer, transport: asyncio.Transport, request: web.BaseRequest, pace: Pace) -> None:
+async def _write(answer: Answer, request: web.BaseRequest, pace: Pace) -> None:
     head = answer.head
     if len(answer.pieces) == 1 and not pace.wait_s(answer.pieces[0].wait_us) and len(head) < _SMALL_BYTES:
-        await _put(head + answer.pieces[0].raw, transport, request)
+        await put(head + answer.pieces[0].raw, request)
         return
     if head:
-        await _put(head, transport, request)
+        await put(head, request)
     for piece in answer.pieces:
         wait_s = pace.wait_s(piece.wait_us)
         if wait_s:
             await asyncio.sleep(wait_s)
-        await _put(piece.raw, transport, request)
+        await put(piece.raw, request)
 
 
-async def _put(raw: bytes, transport: asyncio.Transport, request: web.BaseRequest) -> None:
-    if transport.is_closing():
+async def put(raw: bytes, request: web.BaseRequest) -> None:
+    """Writes bytes of an answer. Raises ConnectionError when the client has left."""
+    if request.transport is None or request.transport.is_closing():
         raise ConnectionResetError("the client has left")
     await request.writer.write(raw)
     await request.writer.drain()

@@ -1,8 +1,8 @@
-"""The replay server: a proxy and base URL on loopback that answers from a recorded run and never goes upstream.
+"""The replay server: a proxy and base URL on loopback that answers from a recorded run.
 
 Rules kept here:
-- There is no upstream client in this wing at all; the one connection that is ever made goes to a listener of the
-  agent itself.
+- The upstream client is constructed for a fork and for nothing else; without one the only connections that are made go
+  to listeners of the agent itself.
 - Every request gets an answer, or the failure that was recorded; what goes wrong in here is told, never passed over.
 """
 
@@ -11,23 +11,27 @@ import os
 import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from replay_server import ledger
-from replay_server.answer import Live, build
+from replay_server.answer import Live, Recorded, Reply, build
+from replay_server.branch import BLANK
 from replay_server.certificates import Certificates
 from replay_server.connect import Front
 from replay_server.door import Door, Doors
 from replay_server.findings import Clients
+from replay_server.fork import Fork
+from replay_server.live import Outing
 from replay_server.local import is_loopback, reach, tunnel
-from replay_server.modes import Pace, Policy
+from replay_server.modes import NotAllowed, Pace, Policy
 from replay_server.normalise import Rules
-from replay_server.options import ReplayOptions
+from replay_server.options import ForkOptions, ReplayOptions
 from replay_server.report import Report, report
 from replay_server.request import door_of, origin_form, read
 from replay_server.send import Sent, send
-from replay_server.session import Reply, Session
+from replay_server.session import Session
 from replay_server.tape import Tape
 from replay_server.target import Authority
 from replay_server.wording import Ending
@@ -39,10 +43,13 @@ from store.core.redact import Redactor
 from store.reader import Reader, RunInfo
 from store.writer import Writer
 
+if TYPE_CHECKING:
+    from replay_server.upstream import Upstream
+
 _END_S_MAX = 1.0
 
 
-__all__ = ["CannotListen", "ReplayOptions", "ReplayServer"]
+__all__ = ["CannotListen", "ForkOptions", "ReplayOptions", "ReplayServer"]
 
 
 class CannotListen(EdgetapeError):
@@ -67,10 +74,14 @@ class ReplayServer:
         tape = Tape(reader, run, self._rules)
         self._certificates = Certificates(authority, datetime.fromisoformat(run.opened), datetime.now(UTC))
         redactor = options.redactor or Redactor(options.secrets)
-        last = run.events - 1
-        parent = Parent(run=run.id, seq=last, event_hash=reader.event_hash(run.id, last).hex())
+        fork, answer, seq = _fork(tape, options.fork) if options.fork else (None, BLANK, run.events - 1)
+        parent = Parent(run=run.id, seq=seq, event_hash=reader.event_hash(run.id, seq).hex())
         self._ledger = ledger.Ledger(writer, redactor, options.opening(parent))
-        self.session = Session(tape, self._ledger, redactor, policy, options.order, options.use_map, self.stopped)
+        standins = options.fork.standins if options.fork else ()
+        self.session = Session(
+            tape, self._ledger, redactor, policy, options.order, options.use_map, self.stopped, fork, answer, standins
+        )
+        self._upstream: Upstream | None = None
         self._doors = Doors(self._answer, self.clients)
         self._fronts: set[asyncio.Task[None]] = set()
         self._listener: asyncio.Server | None = None
@@ -96,6 +107,10 @@ class ReplayServer:
                 hint="another program has that port: choose one with --port, or 0 for any free one",
             ) from error
         self.port = self._listener.sockets[0].getsockname()[1]
+        if self.options.fork is not None:
+            from replay_server.upstream import Upstream  # not even loaded where nothing may go out
+
+            self._upstream = Upstream(self.options.fork.dial, self.options.fork.roots)
 
     async def stop(
         self,
@@ -118,6 +133,9 @@ class ReplayServer:
         for task in tuple(self._fronts):
             task.cancel()
         await asyncio.gather(*self._fronts, return_exceptions=True)
+        if self._upstream is not None and self.session.findings.fork is not None:
+            self.session.findings.fork.connections = self._upstream.opened
+            await self._upstream.close()
         ending = Ending(exit_code, tuple(attempts), confined, tuple(allowed))
         self._report = self._judge(ending)
         try:
@@ -190,6 +208,8 @@ class ReplayServer:
         if named_itself and is_loopback(place.host) and await self.owns(place):
             return await self._pass_on(request, raw, place)
         reply = self._ask(raw, live, placed=placed)
+        if isinstance(reply, Outing):
+            return await self._carry(reply, live, request)
         ended: Ended = "client_gone"
         try:
             ended = await send(reply.answer, request, self._pace, self.options.hang_s_max)
@@ -198,7 +218,18 @@ class ReplayServer:
             reply.sent(ended)
         return Sent(keep_alive=reply.answer.keep_alive and ended == "complete")
 
-    def _ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply:
+    async def _carry(self, outing: Outing, live: Live, request: web.BaseRequest) -> web.StreamResponse:
+        from replay_server.carriage import carry
+
+        assert self._upstream is not None
+        try:
+            return await carry(outing, live, self._upstream, request)
+        except EdgetapeError as error:  # the store failed: what cannot be recorded does not happen
+            answer = build(self.session.fail(f"{type(error).__name__}: {error}"), live)
+            await send(answer, request, self._pace, 0)
+            return Sent(keep_alive=answer.keep_alive)
+
+    def _ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing:
         try:
             return self.session.ask(raw, live, placed=placed)
         except Exception as error:  # noqa: BLE001  # a fault of ours must reach the verdict, not vanish in a 500
@@ -213,6 +244,17 @@ class ReplayServer:
         client.pause_reading()
         await self.tunnel(place, client, listener, origin_form(raw))
         return Sent(keep_alive=False)
+
+
+def _fork(tape: Tape, told: ForkOptions) -> tuple[Fork, Recorded, int]:
+    """The fork, the answer at its step, and the seq that it leaves the recording at. Raises NotAllowed."""
+    at = tape.at(told.step)
+    if at is None:
+        raise NotAllowed(f"step {told.step} is no exchange of this run", hint=f"edgetape show {tape.run.id}")
+    outcome = tape.outcome(at)
+    answer = told.injection.apply(outcome if isinstance(outcome, Recorded) else BLANK)
+    fork = Fork(at, told.registry, told.injection, tape.is_done, told.is_step_live)
+    return fork, answer, tape.exchanges[at].request.seq
 
 
 def _is_end(error: ssl.SSLError) -> bool:

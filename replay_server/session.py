@@ -1,16 +1,20 @@
 """One run being replayed by one agent: decides each request, keeps the findings, writes the replay's own run."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from replay_server import drift
-from replay_server.answer import Answer, Live, Recorded, build, failure
+from replay_server.answer import Live, Recorded, Reply, build, failure
+from replay_server.branch import BLANK, Branch
 from replay_server.control import Control
+from replay_server.departures import Json
 from replay_server.dependence import Dependences
 from replay_server.echoes import Echoes, answer_ids, request_fields
 from replay_server.findings import Drifted, Findings, Missed, Reordered
+from replay_server.fork import Fork
 from replay_server.ledger import Ledger
+from replay_server.live import Outing
 from replay_server.match import Match, Matcher, Tier
 from replay_server.modes import Policy
 from replay_server.normalise import Told, told
@@ -18,7 +22,7 @@ from replay_server.order import Order
 from replay_server.problem import Name, problem
 from replay_server.provenance import Provenance
 from replay_server.recollection import Recollection
-from replay_server.report import Json, drift_document, missed_document
+from replay_server.report import drift_document, missed_document
 from replay_server.route import named
 from replay_server.standins import StandIns
 from replay_server.stdio import Stdio
@@ -27,19 +31,10 @@ from replay_server.transcript import Transcript
 from replay_server.wording import drift_lines
 from store.core.control.calls import is_ours
 from store.core.form import Asked, Form, Pairs
-from store.core.model import Ended
 from store.core.redact import Redactor
 from store.ticket import Ticket
 
 _NOTHING = Recorded(204, b"No Content", (), "none", "complete")
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What goes out, and what to call with how that ended once it has."""
-
-    answer: Answer
-    sent: Callable[[Ended], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,11 @@ class _Ask:
 
 @dataclass(slots=True)
 class Session:
-    """Two sessions never share anything that moves. `stopped` is set by the drift that ends the replay."""
+    """Two sessions never share anything that moves. `stopped` is set by the drift that ends the replay.
+
+    A `fork` leaves the recording at its step, where `answer` is given; `kept_back` are further stand-ins that must not
+    reach a real server.
+    """
 
     tape: Tape
     ledger: Ledger
@@ -63,11 +62,15 @@ class Session:
     order: Order = "causal"
     use_map: bool = True
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    fork: Fork | None = None
+    answer: Recorded = BLANK
+    kept_back: Sequence[str] = ()
     findings: Findings = field(init=False)
     _matcher: Matcher = field(init=False)
     _standins: StandIns = field(init=False)
     _dependences: Dependences = field(init=False)
     _control: Control = field(init=False)
+    _branch: Branch | None = None
 
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
@@ -81,9 +84,15 @@ class Session:
         self._control = Control(
             recollection, stdio, self.ledger, self.redactor, self.findings, self.policy, self.stopped
         )
+        if self.fork is not None:
+            hear = provenance.hear if provenance is not None else lambda _: None
+            about = (self.fork, self.tape, self.ledger, self.redactor, self._standins)
+            self._branch = Branch(*about, hear, self.answer, self.kept_back)
+            self.findings.fork = self._branch.found
+            self._control.goes_on = lambda: self._has_forked
 
-    def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply:
-        """Answers one live request. `placed` says that the request itself named whom it is for."""
+    def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing:
+        """Answers one request, or says what is to go out. `placed` says that it named whom it is for itself."""
         if is_ours(raw.endpoint.host):
             return Reply(build(self._control.answer(raw), live), lambda _: None)
         self.findings.requests += 1
@@ -94,6 +103,10 @@ class Session:
             ask = _Ask(Form(asked.endpoint, {}), asked.headers, live, self._log(said, live, None))
             return self._drift_problem(ask, self.findings.drifts[-1])
         form, match = self._find(said, placed=placed)
+        if self._branch is not None:
+            went = self._branch.ask(match, form, raw, said, live)
+            if went is not None:
+                return went
         ticket = self._log(replace(said, endpoint=form.endpoint), live, match.index)
         ask = _Ask(form, said.asked.headers, live, ticket)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
@@ -108,7 +121,7 @@ class Session:
     def connects(self, host: str, port: int) -> bool:
         """Whether a CONNECT succeeds: not if the next that the recording has of that server is one that failed."""
         index = self.tape.failed_connect(host, port, self._matcher.served)
-        if index is None or self.stopped.is_set():
+        if index is None or self.stopped.is_set() or self._has_forked:
             return True
         form = Form(self.tape.endpoints[index], {})
         self.findings.requests += 1
@@ -122,7 +135,7 @@ class Session:
 
     def finish(self) -> Findings:
         """The findings of the whole replay, what was never requested included."""
-        if not self.stopped.is_set():
+        if not self.stopped.is_set() and not self._has_forked:
             waiting = self._matcher.never_requested()
             asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
             self.findings.never_requested = sorted(asked + self._control.never_asked())
@@ -133,6 +146,10 @@ class Session:
         """Files a failure of our own, and gives what the agent is told."""
         self.findings.failures.append(sentence)
         return problem("failed", sentence, {})
+
+    @property
+    def _has_forked(self) -> bool:
+        return self._branch is not None and self._branch.fork.has_forked
 
     def _find(self, said: Told, *, placed: bool) -> tuple[Form, Match]:
         """The best match; a request that names no authority is tried as one for each that it can be for."""
@@ -163,13 +180,14 @@ class Session:
                 self.findings.matched += 1
         if match.index is None:
             return self._reply(ask, _NOTHING)
-        if match.tier is not Tier.OPTIONAL:
+        if match.tier is not Tier.OPTIONAL and not self._has_forked:
             self._check_order(match.index)
         return self._serve(match.index, match.tier, ask)
 
     def _serve(self, index: int, tier: Tier, ask: _Ask) -> Reply:
         self.findings.map(self.tape.step(index), self._matcher.take(index, ask.form, tier))
-        outcome = self.tape.outcome(index)
+        injects = self._branch is not None and self._branch.injects_at(index)
+        outcome = self._branch.answer if self._branch is not None and injects else self.tape.outcome(index)
         match outcome:
             case Refusal(reason):
                 missed = Missed(named(ask.form), self.findings.requests, self.tape.step(index), reason)
@@ -179,7 +197,10 @@ class Session:
                 self.findings.local_tools.update(self.tape.tools(index, outcome))
                 served, kept = self._standins.reveal(outcome)
                 echoes = self._echoes(index, tier, ask)
-                return self._reply(ask, echoes.put(served), echoes.put(kept))
+                served, kept = echoes.put(served), echoes.put(kept)
+                if self._branch is not None and outcome is self._branch.answer:
+                    kept = self._branch.kept(kept)
+                return self._reply(ask, served, kept)
         told_then = failure(outcome, ask.live, self.tape.detail(index))
         return Reply(told_then, lambda _: self.ledger.error(ask.ticket, outcome))
 
@@ -244,7 +265,7 @@ class Session:
 
     def _log(self, said: Told, live: Live, index: int | None) -> Ticket:
         like = None if index is None else self.tape.exchanges[index].facts
-        return self.ledger.request(said, "HTTP/1.0" if live.http10 else "HTTP/1.1", like)
+        return self.ledger.request(said, live.version, like)
 
     def _drift_problem(self, ask: _Ask, cause: Drifted) -> Reply:
         sentence = "\n".join(drift_lines(cause))
@@ -252,10 +273,7 @@ class Session:
         return self._reply(ask, problem("drifted", sentence, found))
 
     def _reply(self, ask: _Ask, said: Recorded, kept: Recorded | None = None) -> Reply:
-        def sent(ended: Ended) -> None:
-            self.ledger.response(ask.ticket, kept or said, said.ended if ended == "complete" else ended)
-
-        return Reply(build(said, ask.live), sent)
+        return self.ledger.reply(ask.ticket, said, ask.live, kept)
 
 
 _RANKS = {tier: rank for rank, tier in enumerate(Tier)}

@@ -7,7 +7,7 @@ Rules kept here:
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from replay_server.answer import Recorded
 from replay_server.pairing import Pairing
@@ -22,11 +22,12 @@ _SERVABLE = re.compile(rb"[A-Za-z0-9_.~+/=:-]+")
 
 @dataclass(frozen=True, slots=True)
 class StandIns:
-    """Those of one replay of the recorded run `run`."""
+    """Those of one replay of the recorded run `run`; `made` are all that an answer could hold so far."""
 
     run: str
     redactor: Redactor
     secrets: Pairing[Mark]
+    made: set[bytes] = field(default_factory=set)
 
     def reveal(self, recorded: Recorded) -> tuple[Recorded, Recorded]:
         """An answer as it is served, and as it is written into this replay's own run."""
@@ -60,7 +61,9 @@ class StandIns:
         return mark
 
     def _made(self, found: re.Match[bytes]) -> bytes:
-        return stand_in(self.run, found[1].decode(), int(found[2]))
+        made = stand_in(self.run, found[1].decode(), int(found[2]))
+        self.made.add(made)
+        return made
 
     @staticmethod
     def _with(recorded: Recorded, write: Write) -> Recorded:

@@ -81,6 +81,15 @@ class Tape:
         asked = (Endpoint(method, one.scheme, one.host, one.port, path) for one in self._authorities)
         return (one for one, place in zip(self._authorities, asked, strict=True) if place in self._known)
 
+    def at(self, step: int) -> int | None:
+        """The place of the exchange of a step among the exchanges, None where the step is none."""
+        return next((at for at, exchange in enumerate(self.exchanges) if exchange.step == step), None)
+
+    def is_done(self, index: int) -> bool:
+        """Whether a recorded request had a good outcome: what it was to do is done."""
+        answered = self.exchanges[index].response
+        return answered is not None and 200 <= answered.status < 400
+
     def form(self, index: int) -> Form:
         """The normal form of a recorded request; one whose body is gone is like no other."""
         return self.normal(index).form
@@ -118,12 +127,12 @@ class Tape:
         except BodyUnavailable:
             return None
 
-    def labels(self, index: int) -> RequestLabels:
+    def labelled(self, index: int) -> RequestLabels:
         """What a recorded request is: as far as that can be told where its body is gone."""
         try:
-            return _labels(self.asked(index))
+            return labels(self.asked(index))
         except BodyUnavailable:
-            return _labels(Asked(self._asked[index], b"", self.headers(index)))
+            return labels(Asked(self._asked[index], b"", self.headers(index)))
 
     def told(self, happening: Happening) -> bytes:
         """The body of a recorded value, note or message, or the command line of the run. Raises BodyUnavailable."""
@@ -194,10 +203,10 @@ class Tape:
 
     def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:
         """The names of the tools that the model asked for in a recorded answer."""
-        labels = _labels(Asked(self._asked[index], b"", self.headers(index)))
-        if labels.kind != "llm":
+        asked = labels(Asked(self._asked[index], b"", self.headers(index)))
+        if asked.kind != "llm":
             return ()
-        return response_labels(labels, recorded.status, recorded.headers, recorded.body).tools
+        return response_labels(asked, recorded.status, recorded.headers, recorded.body).tools
 
     def _chunks(self, event: Event, facts: HttpResponse) -> tuple[Chunk, ...]:
         try:
@@ -269,10 +278,11 @@ def _no_collection() -> Iterator[None]:
 
 def kind(asked: Asked) -> str:
     """The class of a request."""
-    return _labels(asked).kind
+    return labels(asked).kind
 
 
-def _labels(asked: Asked) -> RequestLabels:
+def labels(asked: Asked) -> RequestLabels:
+    """What a request asks for."""
     place = asked.endpoint
     return request_labels(
         place.method.encode("latin-1"),

@@ -38,12 +38,12 @@ class Transcript:
         response = Response(recorded.status, recorded.headers, recorded.body)
         yield response.content
         if response.is_stream:
-            answer = read(self.tape.labels(index), response)
+            answer = read(self.tape.labelled(index), response)
             yield from (call.arguments.encode("utf-8", "replace") for call in answer.calls)
 
     def spoken(self, index: int) -> Spoken:
         """What an exchange asked and said, as far as order is to be read from it."""
-        exchange, form, labels = self.tape.exchanges[index], self.tape.form(index), self.tape.labels(index)
+        exchange, form, labels = self.tape.exchanges[index], self.tape.form(index), self.tape.labelled(index)
         place = form.endpoint
         path = unquote(place.path.decode("latin-1")).split("/")
         leaves = frozenset(filter(None, (*path, *(leaf for part in form.document.values() for leaf in texts(part)))))

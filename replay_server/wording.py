@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replay_server import paste
+from replay_server import departures, paste
 from replay_server.drift import Change, ranges
 from replay_server.findings import Clients, Drifted, Findings
 from replay_server.modes import Exit
@@ -35,6 +35,8 @@ def _held(ending: Ending) -> str:
 def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) -> str:
     """One sentence."""
     held = _held(ending)
+    if found.fork is not None:
+        held = departures.let_out(found.fork, confined=ending.confined)
     match code:
         case Exit.FAILED if found.failures:
             said = f"FAILED: {found.failures[0]}"
@@ -56,6 +58,8 @@ def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) 
         case Exit.NEVER_REQUESTED if found.never_requested:
             step, place = found.never_requested[0]
             said = f"NEVER REQUESTED: step {step}, {place}{_more(len(found.never_requested))}"
+        case _ if found.fork:
+            said = departures.headline(found.fork, ending.agent_exit_code)
         case _:
             said = f"REPLAYED: {_all(found.exchanges)}"
             answered = counts["matched"] + counts["mapped"]
@@ -104,6 +108,8 @@ def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: End
     if found.allowed:
         said.append("optional by rule: " + ", ".join(f"{rule} ({count})" for rule, count in found.allowed.items()))
     said += [f"stale rule, nothing needs it any more: {rule}" for rule in stale]
+    if found.fork is not None:
+        said += departures.lines(found.fork, LISTED_MAX)
     if found.local_tools:
         tools = ", ".join(f"{name} ({count})" for name, count in found.local_tools.items())
         said.append(f"the model asked for these tools, whose effects outside the network are the agent's own: {tools}")

@@ -3,8 +3,9 @@
 docs/format.md, section 8.
 
 Rules kept here:
-- `events`, `leaves`, `checkpoints` and `nodes` only grow: UPDATE, DELETE and a second INSERT of a key are refused, so
-  INSERT OR REPLACE is too. `openings`, `payloads` and `blocks` may be deleted (erasure, tighter blocks), never changed.
+- `events`, `leaves`, `checkpoints`, `nodes` and `anchors` only grow: UPDATE, DELETE and a second INSERT of a key are
+  refused, so INSERT OR REPLACE is too. `openings`, `payloads` and `blocks` may be deleted (erasure, tighter blocks),
+  never changed.
 - Events of a run may be deleted right behind the leaf that says that it was pruned.
 - `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
 """
@@ -90,6 +91,13 @@ _PRUNED = (
     " AND instr(leaf, CAST('\"run\":\"' || OLD.run || '\"' AS BLOB))"
     " FROM leaves WHERE position = (SELECT MAX(position) FROM leaves)"
 )
+
+
+@migrations()
+def m002_anchors(db: Database) -> None:
+    """What those outside gave, by the position of its leaf."""
+    _create(db, "anchors", {"position": int, "content": bytes}, "position")
+    _guard(db, "anchors", ("position",), erasable=False)
 
 
 def known() -> frozenset[str]:

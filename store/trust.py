@@ -34,7 +34,7 @@ _BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERT
 
 
 class NoRoots(EdgetapeError):
-    """No roots were found anywhere, so a bundle would hold our authority alone."""
+    """No roots were found anywhere, or none where a person said that there are some."""
 
 
 def roots(environment: Mapping[str, str]) -> list[bytes]:
@@ -55,6 +55,17 @@ def roots(environment: Mapping[str, str]) -> list[bytes]:
     return list(seen.values())
 
 
+def server_roots(environment: Mapping[str, str], added: Path | None = None) -> bytes:
+    """What a server's certificate may lead to, as PEM: `roots`, those that come with certifi, and the file `added`.
+
+    Raises NoRoots.
+    """
+    seen = {pem: pem for pem in roots(environment)}
+    _collect(_packaged_roots(), seen)
+    given = b"" if added is None else _given(added)
+    return b"\n".join([*seen.values(), given])
+
+
 def write_bundle(path: Path, authority_pem: bytes, environment: Mapping[str, str]) -> None:
     """Writes all roots and our authority to `path`, at once or not at all. Raises NoRoots and OSError."""
     certificates = [pem for pem in roots(environment) if pem.strip() != authority_pem.strip()]
@@ -69,6 +80,16 @@ def write_bundle(path: Path, authority_pem: bytes, environment: Mapping[str, str
     except OSError:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def _given(path: Path) -> bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise NoRoots(f"cannot read the roots in {path}: {error.strerror}") from error
+    if b"BEGIN CERTIFICATE" not in content:
+        raise NoRoots(f"{path} holds no certificate in PEM")
+    return content
 
 
 def _user_files(environment: Mapping[str, str]) -> Iterator[Path]:

@@ -1,20 +1,25 @@
-"""`edgetape checkpoint`: signs the log now, carries signed notes out, holds two of them against each other.
+"""`edgetape checkpoint`: signs the log now, carries signed notes out, has others sign them, holds two together.
 
 docs/format.md, sections 6 and 7.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from proxy.border import Misuse, Verb
+from proxy.border import COULD_NOT_RUN, Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
+from proxy.talk import Talk
 from proxy.vkey import verifier_key
 from store.core.checkpoint import Checkpoint
 from store.verify.verdict import EXIT_DIVERGED, EXIT_INVALID
+
+if TYPE_CHECKING:
+    from store.outside.round import Plan
 
 _EPILOG = """\b
 With --json: {origin, size, root, made, note}; made is false where the newest checkpoint covers everything already.
@@ -27,6 +32,15 @@ Exit codes: 0 the same, or B extends A; 21 rolled back (V501) or forked (V502); 
 not signed, or of another log; 2 usage; 3 could not run.
 With --json: {relation, code, sentence, a, b, proof}; a and b are {origin, size, root}, proof the hashes of RFC 6962,
 section 2.1.2, in hex.
+"""
+_STAMPED = """\b
+Exit codes: 0 every authority gave a token, which is kept; 2 usage; 3 one did not.
+With --json: {origin, size, root, anchors, failed}; an anchor is {position, kind, by, sha256}: its leaf, and the
+digest of what is kept.
+"""
+_WITNESSED = """\b
+Exit codes: 0 every witness cosigned; 21 one has seen another log (V502) or a longer one (V501); 2 usage; 3 one did not
+cosign. With --json: as for stamp.
 """
 _GIT = "git:"
 
@@ -109,6 +123,56 @@ def compare(context: click.Context, first: BinaryIO, second: BinaryIO, key: str 
         code = "" if found.code is None else f"{found.code}: "
         click.echo(f"{code}{found.relation}: {found.sentence}")
     return 0 if found.code is None else EXIT_DIVERGED
+
+
+@command.command(cls=Verb, epilog=_STAMPED)
+@options("tsa", "tsa-ca", "json")
+@click.pass_context
+def stamp(context: click.Context, tsa: Sequence[str], tsa_ca: Path | None, as_json: bool) -> int:
+    """Have a time stamp authority say when the log was as it is now; its token is kept, and goes into the log."""
+    from proxy.anchoring import plan
+
+    if not tsa:
+        raise Misuse("no time stamp authority is named", hint="edgetape checkpoint stamp --tsa URL")
+    return _anchored(context, plan(tsa, tsa_ca, ()), as_json=as_json)
+
+
+@command.command(cls=Verb, epilog=_WITNESSED)
+@options("witness", "json")
+@click.pass_context
+def witness(context: click.Context, witness: Sequence[str], as_json: bool) -> int:
+    """Have a witness cosign the log as it is now: it signs only what adds to all that it has seen before."""
+    from proxy.anchoring import plan
+
+    if not witness:
+        raise Misuse("no witness is named", hint="edgetape checkpoint witness --witness VKEY@URL")
+    return _anchored(context, plan((), None, witness), as_json=as_json)
+
+
+def _anchored(context: click.Context, wanted: "Plan", *, as_json: bool) -> int:
+    """Does one round, and says of each who was asked what came of it."""
+    from proxy.anchoring import sentences
+    from store.outside import round as rounds
+    from store.outside.witness import Diverged
+
+    shared: Shared = context.obj
+    outcome = rounds.go(shared.store, shared.keys, wanted)
+    if as_json:
+        kept = [
+            {"position": each.position, "kind": each.facts.kind, "by": each.facts.by, "sha256": each.facts.sha256}
+            for each in outcome.kept
+        ]
+        failed = [str(error) for error in outcome.failures]
+        click.echo(as_json_text({**_stated(outcome.stated), "anchors": kept, "failed": failed}))
+    else:
+        for sentence in sentences(outcome):
+            click.echo(sentence)
+    talk = Talk.of(context)
+    for error in outcome.failures:
+        talk.error(str(error), error.hint)
+    if any(isinstance(error, Diverged) for error in outcome.failures):
+        return EXIT_DIVERGED
+    return COULD_NOT_RUN if outcome.failures else 0
 
 
 def _stated(stated: Checkpoint) -> dict[str, object]:

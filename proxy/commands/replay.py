@@ -4,19 +4,15 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import click
 
 from proxy import loop
-from proxy.border import OUR_FAILURE, Misuse, Wrapper
+from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, OnMiss, Order
 from proxy.talk import Talk
-from proxy.words import printable
-
-if TYPE_CHECKING:
-    from replay_server.report import Report
 
 _EPILOG = """\b
 Exit codes: the agent's own when the replay is clean; 40 drifted or reordered; 41 unexpected or exhausted;
@@ -78,6 +74,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     from proxy.agent import AgentNotStarted
     from proxy.configuration import nearest
+    from proxy.ending import tell
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from replay_server.modes import NotAllowed, Pace
@@ -124,24 +121,4 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             except AgentNotStarted as error:
                 talk.error(str(error), error.hint)
                 return error.exit_code
-    written = given["report"] is None or _write(talk, report, given["report"])
-    _tell(talk, report, given)
-    return report.exit_code if written else OUR_FAILURE
-
-
-def _write(talk: Talk, report: "Report", path: Path) -> bool:
-    try:
-        path.write_text(report.json() + "\n", "utf-8")
-    except OSError as error:
-        talk.error(f"the report cannot be written to {path}: {error.strerror}")
-        return False
-    return True
-
-
-def _tell(talk: Talk, report: "Report", given: Given) -> None:
-    if given["as_json"]:
-        click.echo(report.json())
-    *lines, verdict = report.text().splitlines()
-    for line in lines:
-        talk.say(printable(line))
-    talk.always(printable(verdict))
+    return tell(talk, report, path=given["report"], as_json=given["as_json"])

@@ -1,7 +1,7 @@
 """`edgetape verify`: the proof, its verdict and its limits (docs/format.md, section 7)."""
 
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -14,15 +14,18 @@ from proxy.vkey import verifier_key
 from store.core import checkpoint
 from store.core.checkpoint import SignedCheckpoint
 from store.core.errors import Malformed
+from store.verify.verdict import EXIT_POLICY
 
-EXIT_POLICY_NOT_MET = 10
 FINDINGS_MAX = 50
 
+if TYPE_CHECKING:
+    from store.verify.policy import Policy
+
 _EPILOG = """\b
-Exit codes: 0 verified; 10 verified, but a flag is up and --strict was given; 20 INVALID; 21 DIVERGED;
-30 INCOMPLETE; 2 usage; 3 could not run.
-With --json: {verdict, exit_code, subject, runs, events, bodies, flags, checkpoint, key, vkey, findings, newer, limits,
-line}; a finding is {code, meaning, run, seq, sentence}.
+Exit codes: 0 verified; 10 verified, but --policy is not met, or a flag is up and --strict was given; 20 INVALID;
+21 DIVERGED; 30 INCOMPLETE; 2 usage; 3 could not run.
+With --json: {verdict, exit_code, subject, runs, events, bodies, flags, checkpoint, key, vkey, no_earlier, no_later,
+witnesses, unmet, findings, newer, limits, line}; a finding is {code, meaning, run, seq, sentence}.
 """
 
 
@@ -31,6 +34,7 @@ class Given(TypedDict):
 
     key: str | None
     held: Path | None
+    policy: Path | None
     strict: bool
     jobs: int | None
     as_json: bool
@@ -38,7 +42,7 @@ class Given(TypedDict):
 
 @click.command(cls=Verb, short_help="Prove a run, or the whole store.", epilog=_EPILOG)
 @click.argument("run", metavar="[RUN|FILE]", required=False)
-@options("pin", "held", "strict", "jobs", "json")
+@options("pin", "held", "policy", "strict", "jobs", "json")
 @click.pass_context
 def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> int:
     """Prove that RUN, or without it the whole store, is as it was recorded; or the bundle FILE (`.zip`, `.tar`, or
@@ -50,13 +54,14 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
 
     shared: Shared = context.obj
     talk = Talk.of(context)
-    terms = Terms(verifier_key(given["key"]), None if given["held"] is None else _held(given["held"]))
+    held = None if given["held"] is None else _held(given["held"])
+    terms = Terms(verifier_key(given["key"]), held, _policy(given["policy"]))
     with progress(talk, "verifying events", wanted=run is None and not given["as_json"]) as told:
         if run is not None and names_bundle(run):
             verdict = verify_bundle(Path(run), terms, told)
         else:
             verdict = verify(shared.store, run, terms, told, jobs=given["jobs"], say=talk.say)
-    code = EXIT_POLICY_NOT_MET if given["strict"] and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
+    code = EXIT_POLICY if given["strict"] and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
     if given["as_json"]:
         click.echo(as_json_text({**verdict.record, "exit_code": code}))
         return code
@@ -64,7 +69,7 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
         click.echo(str(finding))
     if len(verdict.findings) > FINDINGS_MAX:
         click.echo(f"... and {len(verdict.findings) - FINDINGS_MAX} more: edgetape verify --json")
-    for sentence in verdict.newer:
+    for sentence in (*verdict.newer, *verdict.unmet):
         click.echo(sentence)
     click.echo(verdict.line)
     if terms.pin is None:
@@ -78,3 +83,12 @@ def _held(path: Path) -> SignedCheckpoint:
         return checkpoint.parse(path.read_bytes())
     except (OSError, Malformed) as error:
         raise Misuse(f"no signed checkpoint can be read from {path}: {error}") from error
+
+
+def _policy(path: Path | None) -> "Policy":
+    from store.verify import policy
+
+    try:
+        return policy.NO_POLICY if path is None else policy.read(path)
+    except policy.UnusablePolicy as error:
+        raise Misuse(str(error), hint=error.hint) from error

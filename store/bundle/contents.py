@@ -82,6 +82,18 @@ def new_key(raw: bytes) -> str | None:
     return None
 
 
+def point(raw: bytes) -> int:
+    """How many leaves the log had when the run of this first event began; 0 where it does not say."""
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError):
+        return 0
+    match record:
+        case {"type": "run.open", "checkpoint": {"size": int() as size}}:
+            return size
+    return 0
+
+
 def event_rows(lines: Sequence[bytes], kept: Sequence[bytes], runs: Sequence[str]) -> Iterator[Envelope]:
     """Each line with the place it takes: where it says that it stands, else behind the line before it."""
     run, seq = runs[0] if runs else "", -1

@@ -2,7 +2,7 @@
 
 Rules kept here:
 - A bundle is a function of its runs and a checkpoint: the first one that covers all that the log says of the ends of
-  these runs; where one of them is open, the newest.
+  these runs and the first anchor of each kind that covers these; where one of them is open, the newest.
 - Everything is read in one moment; what no checkpoint covers is left out.
 """
 
@@ -15,12 +15,14 @@ from functools import partial
 from pathlib import Path
 
 from store import database
-from store.bundle import contents, manifest
+from store.bundle import anchors, contents, manifest
+from store.bundle.anchors import Belonging
 from store.bundle.container import Member
 from store.core import canonical, draft, event, inclusion, proof
 from store.core.errors import StoreUnusable
 from store.core.event import Event
 from store.core.inclusion import Proof
+from store.core.submission import Submission
 from store.core.text import Body
 from store.openings import OpeningRow
 from store.reader import Reader
@@ -41,8 +43,10 @@ class Excerpt:
     note: bytes
     leaves: tuple[bytes, ...]
     runs: Mapping[str, tuple[bytes, ...]]
+    anchored: Belonging
     reader: Reader
     _records: SqliteRecords
+    _nodes: Mapping[tuple[int, int], bytes]
 
     def events(self, run: str) -> list[Event]:
         """The events of a run as values."""
@@ -52,10 +56,19 @@ class Excerpt:
         """The log: all leaves up to the checkpoint, or a proof for each that these runs need."""
         if not proofs:
             return [Member.of(manifest.LOG, contents.joined(self.leaves))]
-        nodes = {(level, at): node for level, at, node in self._records.nodes()}
         needed = (at for at, raw in enumerate(self.leaves) if _run_of(raw) in self.runs or contents.new_key(raw))
-        shown = sorted({0, self.size - 1, *needed})
-        return [Member.of(f"proofs/{at}.tlog-proof", self._proof(at, nodes)) for at in shown]
+        shown = sorted({0, self.size - 1, *needed, *self.anchored.anchors})
+        return [Member.of(f"proofs/{at}.tlog-proof", self._proof(at)) for at in shown]
+
+    def anchor_members(self, *, proofs: bool) -> list[Member]:
+        """What those outside gave about these runs, and the older checkpoints that it is of."""
+        kept, notes = self._records.outside().given, dict(self._records.checkpoints())
+        made = {anchors.given(at, each): kept[at] for at, each in self.anchored.anchors.items()}
+        made |= {f"anchors/{size}.checkpoint": notes[size] for size in self.anchored.notes}
+        for size in self.anchored.proven if proofs else ():
+            path = proof.consistency(size, self.size, self._node)
+            made[f"anchors/{size}.consistency"] = Submission(size, tuple(path), self.note).text
+        return [Member.of(name, made[name]) for name in sorted(made)]
 
     def body_members(self) -> list[Member]:
         """The openings of all events, and each body once."""
@@ -73,8 +86,11 @@ class Excerpt:
                 blobs.setdefault(name, Member(name, row.length, load))
         return [Member.of(manifest.OPENINGS, contents.joined(lines)), *(blobs[name] for name in sorted(blobs))]
 
-    def _proof(self, at: int, nodes: Mapping[tuple[int, int], bytes]) -> bytes:
-        hashes = proof.inclusion(at, self.size, lambda level, position: nodes[level, position])
+    def _node(self, level: int, position: int) -> bytes:
+        return self._nodes[level, position]
+
+    def _proof(self, at: int) -> bytes:
+        hashes = proof.inclusion(at, self.size, self._node)
         return inclusion.encode(Proof(at, self.leaves[at], tuple(hashes), self.note))
 
 
@@ -104,10 +120,21 @@ def _taken(reader: Reader, connection: sqlite3.Connection, runs: Sequence[str]) 
     fitting = [note for note in notes if all(end is not None and note[0] > end for end in ends)]
     if not notes or (not fitting and None not in ends):
         raise StoreUnusable(_NO_CHECKPOINT, hint="one is made when a run closes, and when its recorder stops")
-    size, note = fitting[0] if fitting else notes[-1]
+    size, note = _chosen(leaves, fitting, ends) if fitting else notes[-1]
     kept = {run: _covered(records, leaves[:size], run) for run in runs}
     vkey = next(filter(None, map(contents.new_key, reversed(leaves[:size]))))
-    return Excerpt(reader.origin, vkey, size, note, tuple(leaves[:size]), kept, reader, records)
+    points = {run: contents.point(raws[0]) for run, raws in kept.items()}
+    anchored = anchors.belonging(anchors.gathered(enumerate(leaves[:size])), points)
+    nodes = {(level, at): node for level, at, node in records.nodes()}
+    return Excerpt(reader.origin, vkey, size, note, tuple(leaves[:size]), kept, anchored, reader, records, nodes)
+
+
+def _chosen(
+    leaves: Sequence[bytes], fitting: Sequence[tuple[int, bytes]], ends: Sequence[int | None]
+) -> tuple[int, bytes]:
+    """The first checkpoint that shows the anchors of these ends too; where none is signed yet, the first at all."""
+    size = anchors.reach(anchors.gathered(enumerate(leaves)), max(end or 0 for end in ends))
+    return next((note for note in fitting if note[0] >= size), fitting[0])
 
 
 def _end(leaves: Sequence[bytes], run: str, origin: str) -> int | None:

@@ -27,6 +27,7 @@ README, CHECKPOINT, VKEY, LOG, EVENTS = "README.txt", "checkpoint", "vkey", "log
 HASHES, OPENINGS = "hashes.txt", "openings.ndjson"
 REPORT_PAGE, REPORT, VERIFIER = "report.html", "report.json", "verify.py"
 BLOB, PROOF = re.compile(r"blobs/[0-9a-f]{64}"), re.compile(r"proofs/(0|[1-9][0-9]{0,14})\.tlog-proof")
+ANCHOR = re.compile(r"anchors/(0|[1-9][0-9]{0,14})\.(tsr|cosignature|checkpoint|consistency)")
 _ALWAYS = frozenset((README, CHECKPOINT, VKEY, EVENTS, HASHES, REPORT_PAGE, REPORT, VERIFIER))
 
 
@@ -63,6 +64,9 @@ class Manifest:
         with_bodies = self.bodies == "included"
         if name in _ALWAYS or (name == OPENINGS and with_bodies) or (name == LOG and self.log == "full"):
             return True
+        anchor = ANCHOR.fullmatch(name)
+        if anchor is not None:
+            return self.log == "proofs" or anchor[2] != "consistency"
         return bool((with_bodies and BLOB.fullmatch(name)) or (self.log == "proofs" and PROOF.fullmatch(name)))
 
     @property

@@ -45,8 +45,15 @@ def members(taken: Excerpt, report: Report, *, proofs: bool, bodies: bool) -> li
         Member.of(manifest.EVENTS, contents.joined(events)),
         Member.of(manifest.HASHES, contents.joined(digest.event_hash(raw).hex().encode() for raw in events)),
         *(taken.body_members() if bodies else ()),
+        *taken.anchor_members(proofs=proofs),
     ]
-    text = readme.text(sorted(taken.runs), proofs=proofs, bodies=bodies, verifier=_digest(verifier()))
+    text = readme.text(
+        sorted(taken.runs),
+        proofs=proofs,
+        bodies=bodies,
+        anchored=taken.anchored.anchors,
+        verifier=_digest(verifier()),
+    )
     around = [
         Member.of(manifest.REPORT_PAGE, report.page),
         Member.of(manifest.REPORT, report.record),

@@ -20,9 +20,9 @@ def verify_bundle(
         with source.opened(path) as members:
             return verify_members(members, terms, progress)
     except Unsafe as error:
-        return unread("V105", str(error), terms.pin is None)
+        return unread("V105", str(error), not terms.pins)
     except TooMuch as error:
-        return unread("V106", str(error), terms.pin is None)
+        return unread("V106", str(error), not terms.pins)
 
 
 def verify_members(
@@ -35,5 +35,5 @@ def verify_members(
     bundle = records.read(members, tally)
     if bundle is None:
         (finding,) = tally.findings
-        return unread(finding.code, finding.sentence, terms.pin is None)
+        return unread(finding.code, finding.sentence, not terms.pins)
     return verify_records(bundle, None, terms, progress, tally=tally)

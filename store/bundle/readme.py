@@ -1,6 +1,8 @@
 """The README.txt of a bundle: how to check it with what every machine has; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from store.core.leaf import Anchored
 
 _HEAD = """\
 An edgetape evidence bundle, format edgetape/bundle/1.
@@ -52,15 +54,29 @@ _PROOFS = """
    more was logged of these runs is not shown.
 """
 
+_STAMPS = """
+4. When was it? Time stamp authorities have signed checkpoints of this log; what those cover
+   existed by then. With openssl, and with the root certificate of the authority, which has to
+   come to you on another way than this bundle:
+
+{commands}
+   That such a checkpoint is one of the same log is shown by edgetape verify --policy, or by the
+   root of its first leaves. cosignatures in anchors/ are of witnesses (C2SP tlog-cosignature).
+"""
+
+_STAMP = """\
+    openssl ts -verify -in anchors/{position}.tsr -data anchors/{size}.checkpoint -CAfile ROOT.pem
+"""
+
 _TAIL = """
-4. What is what
+{number}. What is what
 
     events.ndjson    what happened, one canonical record a line; each names the hash of
                      the one before it (evidence)
     hashes.txt       the hash of each, so that a changed one can be named
     checkpoint       size and root of the log, signed (evidence)
     {log}
-{bodies}    report.html, report.json   a view for reading. Not evidence, and not signed.
+{bodies}{anchors}    report.html, report.json   a view for reading. Not evidence, and not signed.
     manifest.json    every other file with its SHA-256 and length. Not signed.
 
    How hashes, log and signature hang together is told byte by byte in docs/format.md
@@ -76,12 +92,25 @@ _BODY_LINES = """\
 """
 
 
-def text(runs: Sequence[str], *, proofs: bool, bodies: bool, verifier: str) -> bytes:
-    """The whole text; `verifier` is the SHA-256 (hex) of verify.py."""
+_ANCHOR_LINE = """\
+    anchors/         what time stamp authorities and witnesses gave (evidence)
+"""
+
+
+def text(runs: Sequence[str], *, proofs: bool, bodies: bool, anchored: Mapping[int, Anchored], verifier: str) -> bytes:
+    """The whole text; `anchored` are the anchors by position, `verifier` is the SHA-256 (hex) of verify.py."""
+    stamps = [(at, each.size) for at, each in sorted(anchored.items()) if each.kind == "rfc3161"]
+    commands = "".join(_STAMP.format(position=position, size=size) for position, size in stamps)
     parts = [
         _HEAD.format(runs="\n".join(f"    run {run}" for run in runs), verifier=verifier),
         _BODIES if bodies else _WITHHELD,
         _PROOFS if proofs else "",
-        _TAIL.format(log=_PROOFS_LINE if proofs else _LOG_LINE, bodies=_BODY_LINES if bodies else ""),
+        _STAMPS.format(commands=commands) if stamps else "",
+        _TAIL.format(
+            number=5 if stamps else 4,
+            log=_PROOFS_LINE if proofs else _LOG_LINE,
+            bodies=_BODY_LINES if bodies else "",
+            anchors=_ANCHOR_LINE if anchored else "",
+        ),
     ]
     return "".join(parts).encode()

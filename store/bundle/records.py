@@ -8,7 +8,7 @@ Rules kept here:
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from store.bundle import contents, manifest
+from store.bundle import anchors, contents, manifest
 from store.bundle.contents import OpeningLine
 from store.bundle.manifest import Manifest
 from store.core import checkpoint, digest, inclusion, merkle
@@ -16,7 +16,7 @@ from store.core.errors import Malformed
 from store.core.inclusion import Proof
 from store.envelopes import Envelope
 from store.openings import OpeningRow
-from store.verify.records import CatalogueRow, Extent
+from store.verify.records import CatalogueRow, Extent, Outside
 from store.verify.verdict import Tally
 
 type Members = Mapping[str, memoryview]
@@ -91,6 +91,10 @@ class Bundle:
         """See Records: bodies without an opening belong to no run."""
         return []
 
+    def outside(self) -> Outside:
+        """See Records."""
+        return anchors.outside(self.members)
+
     def catalogue(self) -> Mapping[str, CatalogueRow] | None:
         """See Records: a bundle has none."""
         return None
@@ -117,6 +121,7 @@ def read(members: Members, tally: Tally) -> Bundle | None:
     log = tuple(_lines(known, manifest.LOG, tally))
     bundle = Bundle(said, known, rows, lines, log, tuple(_proofs(known, tally)))
     _check_claims(bundle, tally)
+    _check_anchors(bundle, tally)
     return bundle
 
 
@@ -203,6 +208,18 @@ def _check_claims(bundle: Bundle, tally: Tally) -> None:
             tally.find("V101", "the manifest names another log or size than the checkpoint")
     if manifest.VKEY in bundle.members and not _is_key(bytes(bundle.members[manifest.VKEY]), bundle):
         tally.find("V431", "the vkey that lies in the bundle is not the one that its log names")
+
+
+def _check_anchors(bundle: Bundle, tally: Tally) -> None:
+    """The anchors that belong to the runs have to be there, and no others."""
+    leaves = enumerate(bundle.log) if bundle.log else ((each.index, each.leaf) for each in bundle.shown)
+    points = {run: contents.point(rows[0].raw) for run in bundle.manifest.runs if (rows := bundle.rows.get(run))}
+    wanted = anchors.belonging(anchors.gathered(leaves), points).names(proofs=bundle.manifest.log == "proofs")
+    there = {name for name in bundle.members if manifest.ANCHOR.fullmatch(name)}
+    for name in sorted(there - wanted):
+        tally.find("V102", f"no anchor of these runs is {name}")
+    for name in sorted(wanted - bundle.manifest.members.keys()):
+        tally.find("V103", name)
 
 
 def _is_key(raw: bytes, bundle: Bundle) -> bool:

@@ -27,7 +27,7 @@ class VerifierKey:
     @property
     def key_id(self) -> bytes:
         """The first 4 bytes of SHA-256(name | 0x0A | 0x01 | public key)."""
-        return hashlib.sha256(self.name.encode() + b"\n" + _ED25519 + self.public).digest()[:_KEY_ID_BYTES]
+        return key_id(self.name, _ED25519, self.public)
 
     @property
     def label(self) -> str:
@@ -35,28 +35,16 @@ class VerifierKey:
         return f"{self.name}+{self.key_id.hex()}"
 
     def __str__(self) -> str:
-        return f"{self.label}+{base64.b64encode(_ED25519 + self.public).decode()}"
+        return spell_key(self.name, _ED25519, self.public)
 
     @classmethod
     def parse(cls, text: str) -> "VerifierKey":
         """Raises Malformed unless `text` is the vkey of an Ed25519 key whose id fits."""
-        name, _, rest = text.partition("+")
-        key_id, _, encoded = rest.partition("+")
-        raw = _base64(encoded, "vkey")
-        if len(raw) != 33 or raw[:1] != _ED25519:
-            raise Malformed("malformed vkey: not an Ed25519 key")
-        key = cls(_key_name(name), raw[1:])
-        if key.key_id.hex() != key_id:
-            raise Malformed("malformed vkey: its id is not the one of its key")
-        return key
+        return cls(*read_key(text, _ED25519))
 
     def verifies(self, text: bytes, signature: bytes) -> bool:
         """Whether `signature` is this key's over `text`."""
-        try:
-            Ed25519PublicKey.from_public_bytes(self.public).verify(signature, text)
-        except InvalidSignature:
-            return False
-        return True
+        return verifies(self.public, text, signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +90,37 @@ class SignedCheckpoint:
         return [line.signature for line in self.signatures if (line.name, line.key_id) == (key.name, key.key_id)]
 
 
+def key_id(name: str, kind: bytes, public: bytes) -> bytes:
+    """What tells a key from others in a signature line; `kind` is the byte of its signature type (C2SP signed-note)."""
+    return hashlib.sha256(name.encode() + b"\n" + kind + public).digest()[:_KEY_ID_BYTES]
+
+
+def spell_key(name: str, kind: bytes, public: bytes) -> str:
+    """The vkey `name+id+key` of a key."""
+    return f"{name}+{key_id(name, kind, public).hex()}+{base64.b64encode(kind + public).decode()}"
+
+
+def read_key(text: str, kind: bytes) -> tuple[str, bytes]:
+    """Name and public key of a vkey. Raises Malformed unless it is of an Ed25519 key of this kind whose id fits."""
+    name, _, rest = text.partition("+")
+    given_id, _, encoded = rest.partition("+")
+    raw = _base64(encoded, "vkey")
+    if len(raw) != 33 or raw[:1] != kind:
+        raise Malformed(f"malformed vkey: not an Ed25519 key of the kind {kind.hex()}")
+    if key_id(_key_name(name), kind, raw[1:]).hex() != given_id:
+        raise Malformed("malformed vkey: its id is not the one of its key")
+    return name, raw[1:]
+
+
+def verifies(public: bytes, text: bytes, signature: bytes) -> bool:
+    """Whether `signature` is that of the Ed25519 key `public` over `text`."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, text)
+    except InvalidSignature:
+        return False
+    return True
+
+
 def verifier_key(name: str, private: Ed25519PrivateKey) -> VerifierKey:
     """The public half of `private` under `name`."""
     return VerifierKey(_key_name(name), private.public_key().public_bytes_raw())
@@ -136,10 +155,14 @@ def parse(raw: bytes) -> SignedCheckpoint:
     raw_root = _base64(root, "checkpoint")
     if len(raw_root) != 32:
         raise Malformed("malformed checkpoint: the root is not 32 bytes")
+    return SignedCheckpoint(Checkpoint(origin, int(size), raw_root), signature_lines(lines))
+
+
+def signature_lines(lines: str) -> tuple[Signature, ...]:
+    """The signature lines of a note, each with its line feed. Raises Malformed; there is at least one."""
     if not lines.endswith("\n"):
         raise Malformed("malformed checkpoint: the last line does not end")
-    signatures = tuple(_signature(line) for line in lines[:-1].split("\n"))
-    return SignedCheckpoint(Checkpoint(origin, int(size), raw_root), signatures)
+    return tuple(_signature(line) for line in lines[:-1].split("\n"))
 
 
 def _signature(line: str) -> Signature:

@@ -9,6 +9,7 @@ from store.core.model import Facts
 from store.core.shape import VERSION, Count, Run, Shape, Time, members
 from store.core.text import Hex32
 
+AnchorKind = Literal["rfc3161", "cosignature"]
 RevokeReason = Literal["compromised", "lost", "superseded"]
 PolicyKind = Literal["redaction", "retention"]
 Bundled = Literal["included", "withheld"]
@@ -151,6 +152,17 @@ class KeyRevoked(Facts, frozen=True, tag="key.revoke"):
     signature: str
 
 
+class Anchored(Facts, frozen=True, tag="anchor"):
+    """Somebody outside has signed something about the checkpoint over `size` leaves: what it gave is kept, and this is
+    its SHA-256. Every later leaf is younger. `by` says who it was, for people.
+    """
+
+    kind: AnchorKind
+    size: Count
+    sha256: Hex32
+    by: str
+
+
 type Leaf = (
     StoreCreated
     | RunOpened
@@ -167,6 +179,7 @@ type Leaf = (
     | RecorderStop
     | KeyRotated
     | KeyRevoked
+    | Anchored
 )
 
 LEAF_TYPES: dict[str, type[Facts]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Leaf.__value__)}

@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 
 from store import database
-from store.core.checkpoint import VerifierKey
 from store.core.errors import StoreUnusable, UnknownRun
 from store.reader import Reader
-from store.verify import crew, heads, ledger, proven
+from store.verify import anchors, crew, heads, ledger, proven
 from store.verify import held as holding
 from store.verify import run as run_check
 from store.verify.backlog import Backlog, Progress
 from store.verify.crew import Crew
+from store.verify.demands import Hearing, Span
 from store.verify.records import Extent, Records, SqliteRecords
 from store.verify.run import Told, Verified
 from store.verify.terms import USUAL, Terms
@@ -108,9 +108,10 @@ def verify_records(
 
     `check` verifies the runs, if not this process alone does.
     """
-    tally, extent = tally or Tally(), records.extent
-    log = (ledger if extent.whole_log else proven).check(records, tally, terms.pin)
-    witnessed = None if terms.held is None else holding.check(terms.held, log, tally)
+    tally, extent, policy = tally or Tally(), records.extent, terms.policy
+    log = (ledger if extent.whole_log else proven).check(records, tally, terms.pins)
+    vouched = None if terms.held is None else holding.check(terms.held, log, tally)
+    hearing = Hearing(policy, anchors.check(extent, log, policy, tally), log, vouched)
     catalogue = records.catalogue()
     claimed = log.runs if extent.runs is None else extent.runs
     runs = sorted({*records.runs(), *claimed, *(catalogue or ())}) if run is None else [run]
@@ -126,21 +127,27 @@ def verify_records(
         events += found.events
         sealed = committed.sealed(log.checkpoint[0] if log.checkpoint else 0)
         tally.counts["UNSEALED_TAIL"] += max(0, found.events - sealed)
-        tally.counts["UNWITNESSED"] += max(0, found.events - committed.sealed(witnessed or 0))
+        if found.events:
+            opened, closed = (found.told.opened, found.told.closed) if found.told else ("", "")
+            hearing.hear(Span(each, found.events, found.point, opened, closed), tally)
         if catalogue is not None and not found.unread:
             tally.counts["STALE_CATALOGUE"] += catalogue.get(each) != found.told
     if not events and _is_empty(log, run, tally):
         tally.find("V001", "there is no event in it", run)
+    flags = _flags(tally, hearing, attributed=bool(terms.pins))
     return Verdict(
         subject=_subject(extent, log.origin or "unknown", runs, run, tally.counts["RUNS_PRUNED"]),
+        bounds=hearing.conclude(tally),
         findings=tuple(tally.findings),
         newer=tuple(tally.newer),
-        flags=_flags(tally, terms.pin, witnessed),
+        flags=flags,
         runs=len(runs) - tally.counts["RUNS_PRUNED"],
         events=events,
         bodies=kept,
         checkpoint=log.checkpoint,
         key=log.keys.current if log.keys else None,
+        witnesses=tuple(sorted(hearing.attested.cosigned)),
+        unmet=tuple(f"the policy forbids {name}" for name, _ in flags if name in policy.forbid),
     )
 
 
@@ -179,12 +186,7 @@ def _named(reader: Reader, word: str) -> str:
         raise
 
 
-def _flags(tally: Tally, pin: VerifierKey | None, witnessed: int | None) -> tuple[tuple[str, int | None], ...]:
-    flags: list[tuple[str, int | None]] = []
-    if pin is None:
-        flags.append(("UNATTRIBUTED", None))
-    if witnessed is None or tally.counts["UNWITNESSED"]:
-        flags.append(("UNWITNESSED", None if witnessed is None else tally.counts["UNWITNESSED"]))
-    flags.append(("UNTIMED", None))
-    flags += [(name, tally.counts[name]) for name in _COUNTED if tally.counts[name]]
-    return tuple(flags)
+def _flags(tally: Tally, hearing: Hearing, *, attributed: bool) -> tuple[tuple[str, int | None], ...]:
+    flags: list[tuple[str, int | None]] = [] if attributed else [("UNATTRIBUTED", None)]
+    counted = [(name, tally.counts[name]) for name in _COUNTED if tally.counts[name]]
+    return (*flags, *hearing.flags(), *counted)

@@ -4,7 +4,7 @@ Pure; docs/format.md, section 7, rules 6-8.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from store.core import checkpoint, leaf
@@ -12,8 +12,9 @@ from store.core.checkpoint import SignedCheckpoint, VerifierKey
 from store.core.errors import Malformed
 from store.core.keyring import Keyring
 from store.core.merkle import Forest
+from store.core.proof import is_extension
 from store.core.shape import UnknownVersion
-from store.verify.records import Records
+from store.verify.records import Outside, Records
 from store.verify.verdict import Tally
 
 
@@ -69,7 +70,10 @@ class Ledger:
 
     `keys` are those that its leaves bring into force; they and `origin` are None where leaf 0 cannot be read;
     `length` counts positions; `tree` holds the leaves before the first one that is missing; `checkpoint` is the size
-    and time of the newest sound one; `newer` says that there are leaves which this program cannot read.
+    and time of the newest sound one, `sound` are the sizes of all; `newer` says that there are leaves which this
+    program cannot read, `unread` are the positions of those that it could not; `anchors` are by position, `outside` is
+    what is kept of them, `notes` are the checkpoints that they name. Where the log is not there as a whole, `root` is
+    that of all of it.
     """
 
     keys: Keyring | None = None
@@ -81,6 +85,12 @@ class Ledger:
     newer: bool = False
     tree: Forest = field(default_factory=Forest)
     times: dict[int, str] = field(default_factory=dict)
+    sound: set[int] = field(default_factory=set)
+    notes: dict[int, bytes] = field(default_factory=dict)
+    unread: set[int] = field(default_factory=set)
+    anchors: dict[int, leaf.Anchored] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
+    root: bytes = b""
 
     def origin_of(self, run: str) -> str | None:
         """The store in which a run began: this one, or the one that it was imported from."""
@@ -99,6 +109,14 @@ class Ledger:
         erased = {run: self.erased[run]} if run in self.erased else {}
         return Ledger(origin=self.origin, length=self.length, runs=runs, erased=erased, newer=self.newer)
 
+    def confirms(self, size: int, root: bytes) -> bool | None:
+        """Whether the first `size` leaves have this root; None where that is not to be known."""
+        path = self.outside.paths.get(size)
+        if self.root and path is not None:
+            return is_extension(size, root, self.length, self.root, path)
+        known = self.root_at(size)
+        return None if known is None else known == root
+
     def accepts(self, signed: SignedCheckpoint, what: str, tally: Tally) -> bool:
         """Whether a checkpoint is signed by the key that is in force at its size; else that is a finding."""
         if self.keys is None:
@@ -111,9 +129,9 @@ class Ledger:
         return wrong is None
 
 
-def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
-    """Checks the log of `records` against itself, its checkpoints and, if given, the key that the verifier trusts."""
-    log = Ledger()
+def check(records: Records, tally: Tally, pins: Sequence[VerifierKey]) -> Ledger:
+    """Checks the log of `records` against itself, its checkpoints and, if given, keys that the verifier trusts."""
+    log = Ledger(outside=records.outside())
     notes = records.checkpoints()
     wanted = {size for size, _ in notes}
     for position, raw in records.leaves():
@@ -128,24 +146,27 @@ def check(records: Records, tally: Tally, pin: VerifierKey | None) -> Ledger:
         if log.length in wanted:
             log.times[log.length] = written
     _check_nodes(log, records.nodes(), tally)
-    check_pin(log, pin, tally)
+    check_pins(log, pins, tally)
     for size, count in Counter(size for size, _ in notes).items():
         if count > 1:
             tally.find("V204", f"checkpoint {size} is there {count} times")
     for size, note in notes:
-        check_note(log, size, note, tally)
+        if check_note(log, size, note, tally):
+            log.checkpoint = (size, log.times.get(size, ""))
+    check_older(log, notes, tally)
     if log.length and not notes:
         tally.find("V001", "no checkpoint signs anything of it")
     return log
 
 
-def check_pin(log: Ledger, pin: VerifierKey | None, tally: Tally) -> None:
-    """The pinned key has to be one of the log's; one that is not is the only one that counts."""
-    if pin is not None and (log.keys is None or log.keys.term(pin) is None):
+def check_pins(log: Ledger, pins: Sequence[VerifierKey], tally: Tally) -> None:
+    """One of the pinned keys has to be one of the log's; where none is, the first is the only one that counts."""
+    if pins and not any(log.keys is not None and log.keys.term(pin) for pin in pins):
         if log.origin is not None:
             named = log.keys.current.label if log.keys else "none"
-            tally.find("V431", f"the store names {named}, the pinned key is {pin.label}")
-        log.keys = Keyring.of(pin)
+            others = ", ".join(pin.label for pin in pins)
+            tally.find("V431", f"the store names {named}, the pinned key is {others}")
+        log.keys = Keyring.of(pins[0])
 
 
 def take(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
@@ -155,11 +176,14 @@ def take(log: Ledger, position: int, raw: bytes, tally: Tally) -> str:
     except UnknownVersion as error:
         tally.newer.append(f"leaf {position}: {error}")
         log.newer = True
+        log.unread.add(position)
         return ""
     except Malformed as error:
         tally.find("V301", f"leaf {position}: {error}")
+        log.unread.add(position)
         return ""
     if isinstance(facts, leaf.StoreCreated) != (position == 0):
+        log.unread.add(position)
         tally.find("V301", f"leaf {position}: a log begins with store.created, which comes nowhere else")
     else:
         _gather(log, position, facts)
@@ -205,6 +229,8 @@ def _gather(log: Ledger, position: int, facts: object) -> None:
         case leaf.RetentionPruned():
             log.runs[facts.run] = Commitment(pruned=True)
             log.erased.pop(facts.run, None)
+        case leaf.Anchored():
+            log.anchors[position] = facts
 
 
 def _keys(vkey: str) -> Keyring | None:
@@ -235,13 +261,22 @@ def _check_nodes(log: Ledger, kept: Iterable[tuple[int, int, bytes]], tally: Tal
         level += 1
 
 
-def check_note(log: Ledger, size: int, note: bytes, tally: Tally) -> None:
-    """Checks one checkpoint against the leaves, and remembers the newest sound one."""
+def check_older(log: Ledger, checked: Sequence[tuple[int, bytes]], tally: Tally) -> None:
+    """Gathers the checkpoints that anchors name, and checks those that came with anchors."""
+    named = {each.size for each in log.anchors.values()}
+    log.notes = {size: note for size, note in checked if size in named}
+    for size, note in sorted(log.outside.notes.items() - log.notes.items()):
+        log.notes[size] = note
+        check_note(log, size, note, tally)
+
+
+def check_note(log: Ledger, size: int, note: bytes, tally: Tally) -> bool:
+    """Checks one checkpoint against the leaves, and remembers a sound one."""
     try:
         signed = checkpoint.parse(note)
     except Malformed as error:
         tally.find("V401", f"checkpoint {size}: {error}")
-        return
+        return False
     sound = log.accepts(signed, f"checkpoint {size}", tally)
     stated = signed.checkpoint
     if log.origin is not None and stated.origin != log.origin:
@@ -250,8 +285,9 @@ def check_note(log: Ledger, size: int, note: bytes, tally: Tally) -> None:
     if stated.size > log.length:
         tally.find("V402", f"checkpoint {size} covers {stated.size} leaves, the log has {log.length}")
         sound = False
-    if stated.size != size or log.root_at(stated.size) not in (None, stated.root):
+    if stated.size != size or log.confirms(stated.size, stated.root) is False:
         tally.find("V403", f"checkpoint {size} does not state what its leaves give")
         sound = False
     if sound:
-        log.checkpoint = (size, log.times.get(size, ""))
+        log.sound.add(size)
+    return sound

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from store import envelopes, openings
@@ -30,6 +30,19 @@ class Extent:
     whole_log: bool = True
     ordered: bool = True
     expected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What those outside gave, by the position of its leaf; and notes that it is of, by their size, which are not kept
+    anyway.
+
+    `paths` prove, by size, that the log only adds to so many of its first leaves, where it is not there as a whole.
+    """
+
+    given: Mapping[int, bytes] = field(default_factory=dict)
+    notes: Mapping[int, bytes] = field(default_factory=dict)
+    paths: Mapping[int, tuple[bytes, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +103,9 @@ class Records(Protocol):
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """(seq, pointer) of stored bodies that have no opening."""
+
+    def outside(self) -> Outside:
+        """The anchors that are kept."""
 
     def catalogue(self) -> Mapping[str, CatalogueRow] | None:
         """The catalogue by run; None where none is kept."""
@@ -157,6 +173,13 @@ class SqliteRecords:
     def strays(self, run: str) -> list[tuple[int, str]]:
         """See Records."""
         return openings.strays(self._connection, run)
+
+    def outside(self) -> Outside:
+        """See Records. A store that was not written since there are anchors has no table of them."""
+        known = self._connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'anchors'")
+        query = f"SELECT {number('position')}, {blob('content')} FROM anchors ORDER BY 1"
+        rows = self._connection.execute(query) if known.fetchone() else ()
+        return Outside(dict(rows))
 
     def catalogue(self) -> Mapping[str, CatalogueRow]:
         """See Records."""

@@ -3,14 +3,23 @@
 from dataclasses import dataclass
 
 from store.core.checkpoint import SignedCheckpoint, VerifierKey
+from store.verify.policy import NO_POLICY, Policy
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """`pin` is the key that is trusted beforehand; `held` a checkpoint that was kept elsewhere."""
+    """`pin` is the key that is trusted beforehand; `held` a checkpoint that was kept elsewhere; `policy` is what is
+    asked for beyond.
+    """
 
     pin: VerifierKey | None = None
     held: SignedCheckpoint | None = None
+    policy: Policy = NO_POLICY
+
+    @property
+    def pins(self) -> tuple[VerifierKey, ...]:
+        """The keys of which the log has to name one: the one that is given here, else those of the policy."""
+        return self.policy.pins if self.pin is None else (self.pin,)
 
 
 USUAL = Terms()

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from store.core.checkpoint import VerifierKey
+from store.core.event import timestamp
 
 CODES: Mapping[str, str] = {
     "V001": "nothing to verify",
@@ -40,6 +42,11 @@ CODES: Mapping[str, str] = {
     "V434": "revoked key",
     "V501": "rolled back below a checkpoint that you hold",
     "V502": "inconsistent with a checkpoint that you hold",
+    "V510": "witness quorum not met",
+    "V511": "bad cosignature",
+    "V520": "time stamp is for other data",
+    "V521": "authority not trusted",
+    "V522": "time outside its bounds",
     "V601": "missing without an erasure record",
     "V602": "opening does not match the commitment",
     "V603": "payload missing",
@@ -55,11 +62,29 @@ LIMITS = (
 )
 
 EXIT_VERIFIED = 0
+EXIT_POLICY = 10
 EXIT_INVALID = 20
 EXIT_DIVERGED = 21
 EXIT_INCOMPLETE = 30
 
 _DIVERGED = frozenset(("V501", "V502"))
+# What was recorded may be as it was: the verifier asks for more than is proved.
+_POLICY = frozenset(("V510", "V521", "V522"))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """When something was written, as far as trusted time stamps show: each None where they do not."""
+
+    no_earlier: datetime | None = None
+    no_later: datetime | None = None
+
+    @property
+    def words(self) -> str:
+        """Both for people; empty where nothing is shown."""
+        told = [("no later than", self.no_later), ("no earlier than", self.no_earlier)]
+        shown = [f"{what} {timestamp(when)}" for what, when in told if when is not None]
+        return f"; existed {', '.join(shown)}" if shown else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +125,8 @@ class Tally:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The outcome of one verification. `flags` are printed with their counts; `checkpoint` is its size and time;
-    `key` the one in force by the log, or the pinned one where that is none of the log's.
+    `key` the one in force by the log, or the pinned one where that is none of the log's; `witnesses` are those whose
+    cosignatures count; `unmet` are sentences about flags that the policy forbids.
     """
 
     subject: str
@@ -112,6 +138,9 @@ class Verdict:
     bodies: int
     checkpoint: tuple[int, str] | None
     key: VerifierKey | None
+    bounds: Bounds = Bounds()
+    witnesses: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
 
     @property
     def word(self) -> str:
@@ -121,18 +150,23 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """0 verified, 20 invalid, 21 diverged, 30 incomplete (docs/format.md, section 7). An empty store is
-        incomplete, never fine; so is one that says itself that something was not recorded.
+        """0 verified, 10 the policy is not met, 20 invalid, 21 diverged, 30 incomplete (docs/format.md, section 7). An
+        empty store is incomplete, never fine; so is one that says itself that something was not recorded.
         """
         codes = {finding.code for finding in self.findings}
-        if codes - {"V001"}:
-            return EXIT_INVALID if codes - {"V001"} - _DIVERGED else EXIT_DIVERGED
-        return EXIT_INCOMPLETE if codes or self.newer or "GAPS" in dict(self.flags) else EXIT_VERIFIED
+        wrong = codes - {"V001"} - _POLICY
+        if wrong:
+            return EXIT_INVALID if wrong - _DIVERGED else EXIT_DIVERGED
+        if "V001" in codes or self.newer or "GAPS" in dict(self.flags):
+            return EXIT_INCOMPLETE
+        return EXIT_POLICY if codes or self.unmet else EXIT_VERIFIED
 
     @property
     def is_sound(self) -> bool:
-        """Whether all that is there is as it was recorded; something may be said to have been lost before."""
-        return not self.findings and not self.newer
+        """Whether all that is there is as it was recorded; something may be said to have been lost before, or more
+        may be asked for.
+        """
+        return not self.newer and all(each.code in _POLICY for each in self.findings)
 
     @property
     def line(self) -> str:
@@ -141,7 +175,10 @@ class Verdict:
         sealed = "no checkpoint" if self.checkpoint is None else "checkpoint {} at {}".format(*self.checkpoint)
         key = self.key.label if self.key else "unknown"
         flagged = f" ({flags})" if flags else ""
-        return f"{self.word}{flagged} {self.subject}: {self.events} events, {self.bodies} bodies; {sealed}; key {key}"
+        return (
+            f"{self.word}{flagged} {self.subject}: {self.events} events, {self.bodies} bodies; {sealed}; key {key}"
+            f"{self.bounds.words}"
+        )
 
     @property
     def record(self) -> dict[str, object]:
@@ -157,6 +194,10 @@ class Verdict:
             "checkpoint": None if self.checkpoint is None else {"size": self.checkpoint[0], "at": self.checkpoint[1]},
             "key": self.key.label if self.key else "unknown",
             "vkey": str(self.key) if self.key else None,
+            "no_earlier": self.bounds.no_earlier and timestamp(self.bounds.no_earlier),
+            "no_later": self.bounds.no_later and timestamp(self.bounds.no_later),
+            "witnesses": list(self.witnesses),
+            "unmet": list(self.unmet),
             "findings": [
                 {
                     "code": each.code,

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from addons.chain import Proxy, UnusableProxy
-from addons.options import Route
+from store.egress import Route
 from tests.addons.raw import ask, echo, get, intercepted, served, tunnelled
 from tests.addons.recording import recording
 from tests.support.processes import Running, running_module
@@ -19,19 +16,6 @@ def through(url: str, *hosts: str) -> Route:
 
 def asked(proxy: Running) -> list[str]:
     return proxy.stderr().splitlines()
-
-
-def test_a_proxy_url_is_read_with_its_port_and_credentials() -> None:
-    assert Proxy.parse("http://proxy:3128") == Proxy("http", "proxy", 3128, b"")
-    assert Proxy.parse("https://proxy") == Proxy("https", "proxy", 443, b"")
-    assert Proxy.parse("http://us%40er:p%3Aw@[::1]:80").authorization == b"Basic dXNAZXI6cDp3"
-
-
-@pytest.mark.parametrize("url", ["socks5://user:s3cret@proxy:1080", "proxy:3128", "http://", "http://proxy:port"])
-def test_a_proxy_that_we_cannot_use_is_named_without_its_password(url: str) -> None:
-    with pytest.raises(UnusableProxy) as caught:
-        Proxy.parse(url)
-    assert "s3cret" not in str(caught.value)
 
 
 async def test_plain_requests_go_through_in_absolute_form_and_https_by_connect(

@@ -16,6 +16,7 @@ import pytest
 from addons.guard import UnsafeAddress
 from addons.recorder import EngineFailed, NoAuthority, Recorder, RecorderOptions
 from store.core.errors import UnknownRun
+from store.trust import NoRoots
 from store.verify import verify
 from store.writer import Writer
 from tests.addons.raw import ask, connected, get, served, until
@@ -49,7 +50,7 @@ async def test_roots_that_are_none_are_said(tmp_path: Path, content: bytes | Non
     roots = tmp_path / "roots.pem"
     if content is not None:
         roots.write_bytes(content)
-    with pytest.raises(NoAuthority, match=r"roots\.pem"):
+    with pytest.raises(NoRoots, match=r"roots\.pem"):
         async with recording(tmp_path, upstream_ca=roots):
             pass
 

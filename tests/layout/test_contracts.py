@@ -21,6 +21,7 @@ BREACHES = {
     "pure": {"store/core/breach.py": "import socket"},
     "mitmproxy": {"proxy/breach.py": "from mitmproxy import http"},
     "aiohttp": {"proxy/breach.py": "from aiohttp import web"},
+    "rfc3161": {"proxy/breach.py": "import rfc3161_client"},
     "replay": {"store/breach.py": "import mitmproxy", "replay_server/breach.py": "import store.breach"},
 }
 

@@ -7,7 +7,7 @@ from tests.layout.tree import ROOT, files, python_files
 
 LINES_MAX = 300
 # The verifier that lies in every bundle is one file by its nature, and may be judged as one.
-LONGER = {"store/bundle/verifier.py": 640}
+LONGER = {"store/bundle/verifier.py": 646}
 WRITTEN_BY_HAND = {".py", ".toml", ".html", ".css", ".js", ".sh"}
 
 # The words stand in pieces, so that this file does not break its own rule.

@@ -10,7 +10,10 @@ from tests.layout.tree import ROOT, source_files
 
 PURE_FOLDERS = ("store/core", "store/labels")
 PURE_ROOMS = {
-    *(f"replay_server/{room}.py" for room in ("normalise", "match", "order", "drift", "modes", "report")),
+    *(
+        f"replay_server/{room}.py"
+        for room in ("normalise", "match", "order", "drift", "modes", "report", "fork", "registry", "injection")
+    ),
     *(f"audit/{room}.py" for room in ("anomalies", "reports", "pages")),
 }
 IMPURE_IMPORTS = {

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from replay_server.answer import Live
+from replay_server.answer import Live, Reply
 from replay_server.session import Session
 from store.core.form import Asked, Endpoint
 from tests.replay_server.recording import Pairs
@@ -24,6 +24,7 @@ def ask(
 ) -> tuple[int, bytes, bytes]:
     """Status, head and body of what a request is answered with."""
     reply = session.ask(raw(method, url, body, headers), Live(method), placed=True)
+    assert isinstance(reply, Reply)
     reply.sent("complete")
     head = reply.answer.head
     status = int(head.split(b" ")[1]) if head else 0

@@ -65,6 +65,7 @@ def leaves() -> Iterator[leaf.Leaf]:
     old, new = (f"{ORIGIN}+0000000{number}+AQ==" for number in range(2))
     yield leaf.KeyRotated(old=old, new=new, old_signature="AA", new_signature="AQ")
     yield leaf.KeyRevoked(key=old, reason="compromised", by=new, signature="AA")
+    yield leaf.Anchored(kind="rfc3161", size=9, sha256=HEX, by="tsa.example")
 
 
 def _body(number: int) -> Body:

@@ -45,7 +45,7 @@ def test_all_of_them_read_the_moment_at_which_they_began(tmp_path: Path) -> None
             made.note(run, b"before they all begin").result(30)
             assert team.begin()
             made.note(run, b"after that").result(30)
-            log = ledger.check(SqliteRecords(connection), Tally(), None)
+            log = ledger.check(SqliteRecords(connection), Tally(), ())
             (found,) = team.check([run], log, lambda _: None)
             assert found.events == len(list(SqliteRecords(connection).events(run))) == 4
         connection.close()

@@ -20,8 +20,10 @@ from store.verify import verify as first
 from tests.store.verify.attacker import Attacker
 from tests.store.verify.attacks import bodies, keys, log
 from tests.store.verify.attacks.keys import rotate
+from tests.support.anchored import cosign, stamp
 from tests.support.sample import Sample
 from tests.support.tape import Call, Tape, seeded, tape
+from tests.support.time_authority import TimeAuthority
 from tests.support.verifier import verify as second
 from tests.support.verifier.attacks import ATTACKS, empty_bytes
 from tests.support.verifier.canonical import NotCanonicalError, commitments, read
@@ -29,6 +31,7 @@ from tests.support.verifier.damage import Damage, damaged
 from tests.support.verifier.hashes import Tree, commitment, event_hash, genesis_prev, leaf_hash
 from tests.support.verifier.kinds import is_event, is_leaf
 from tests.support.verifier.notes import Checkpoint, Key
+from tests.support.witness import Witness
 
 type Vector = dict[str, Any]  # JSON that the project's own script has made
 type Verdict = tuple[Counter[tuple[str, str | None, int | None]], int]
@@ -68,6 +71,8 @@ def fill(made: Tape, sample: Sample) -> list[str]:
         made.request(talk, call).result(30)
     erased = made.run(calls)
     made.writer.erase(Erasure(erased, (1, 4), "operator", "a reason")).result(30)
+    stamp(made.folder, made.keys, TimeAuthority(made.folder.parent / "tsa"))
+    cosign(made.folder, made.keys, Witness({}))
     return [*runs, talk, erased]
 
 

@@ -2,99 +2,28 @@
 
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from store.core.errors import EdgetapeError
-from store.core.inclusion import Proof
 from store.database import FILE_NAME
-from store.envelopes import Envelope
 from store.exchange import steps
 from store.openings import OpeningRow
-from store.payloads import Bodies
 from store.reader import Reader
-from store.splices.guard import Check
 from store.splices.stream import Span
 from store.verify import verify, verify_records
-from store.verify.records import CatalogueRow, Extent, SqliteRecords
 from tests.store.verify.attacker import Attacker
+from tests.store.verify.copied import Copy
+from tests.support.anchored import cosign, stamp
 from tests.support.sample import Sample
 from tests.support.tape import Call, tape
-
-BLOCKS = "SELECT run, number, start, length, frame, stored FROM blocks ORDER BY run, number"
-
-
-@dataclass(slots=True)
-class Copy:
-    """The records of a store in memory, any of which can be changed."""
-
-    leaf_rows: list[tuple[int, bytes]]
-    node_rows: list[tuple[int, int, bytes]]
-    checkpoint_rows: list[tuple[int, bytes]]
-    event_rows: list[Envelope]
-    opening_rows: list[tuple[str, int, OpeningRow]]
-    block_rows: list[tuple[str, Span, bytes]]
-
-    @classmethod
-    def of(cls, folder: Path) -> "Copy":
-        connection = sqlite3.connect(folder / FILE_NAME)
-        records = SqliteRecords(connection)
-        runs = records.runs()
-        made = cls(
-            list(records.leaves()),
-            list(records.nodes()),
-            records.checkpoints(),
-            [row for run in runs for row in records.events(run)],
-            [(run, seq, row) for run in runs for seq, row in records.openings(run)],
-            [(run, Span(*numbers), stored) for run, *numbers, stored in connection.execute(BLOCKS)],
-        )
-        connection.close()
-        return made
-
-    @property
-    def extent(self) -> Extent:
-        return Extent()
-
-    def proofs(self) -> Iterator[Proof]:
-        return iter(())
-
-    def leaves(self) -> Iterator[tuple[int, bytes]]:
-        return iter(self.leaf_rows)
-
-    def nodes(self) -> Iterator[tuple[int, int, bytes]]:
-        return iter(self.node_rows)
-
-    def checkpoints(self) -> list[tuple[int, bytes]]:
-        return self.checkpoint_rows
-
-    def runs(self) -> list[str]:
-        return sorted({row.run for row in self.event_rows} | {run for run, _, _ in self.opening_rows})
-
-    def events(self, run: str) -> Iterator[Envelope]:
-        return (row for row in self.event_rows if row.run == run)
-
-    def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
-        found = [(seq, row) for owner, seq, row in self.opening_rows if owner == run]
-        return iter(sorted(found, key=lambda each: -1 if each[1].place is None else each[1].place))
-
-    def bodies(self, run: str, origin: str) -> Bodies:
-        rows = [(span, stored) for owner, span, stored in self.block_rows if owner == run]
-
-        def fetch(first: int, last: int) -> list[bytes]:
-            return [stored for span, stored in rows if first <= span.number <= last]
-
-        return Bodies([span for span, _ in rows], fetch, Check(origin, run))
-
-    def strays(self, run: str) -> list[tuple[int, str]]:
-        return []
-
-    def catalogue(self) -> Mapping[str, CatalogueRow] | None:
-        return None
+from tests.support.time_authority import TimeAuthority
+from tests.support.witness import Witness
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("exhaustive")
     with tape(base) as made:
         made.run([Call(b"/\xff", body=b'{"q":1}', answer=b"answer", query=b"n=1")], "small")
+        stamp(made.folder, made.keys, TimeAuthority(base / "tsa"))
+        cosign(made.folder, made.keys, Witness({}))
     return base / "store"
 
 
@@ -136,6 +67,9 @@ def changed_rows(records: Copy, source: Random) -> Iterator[Copy]:
     for at, (level, position, node) in enumerate(records.node_rows):
         for raw in changes(node, source):
             yield replace(records, node_rows=put(records.node_rows, at, (level, position, raw)))
+    for at, (position, content) in enumerate(records.anchor_rows):
+        for raw in changes(content, source):
+            yield replace(records, anchor_rows=put(records.anchor_rows, at, (position, raw)))
 
 
 def changed_bodies(records: Copy, source: Random) -> Iterator[Copy]:
@@ -196,29 +130,39 @@ def test_no_row_can_be_taken_out(records: Copy) -> None:
         assert verify_records(replace(records, leaf_rows=without(records.leaf_rows, at))).exit_code == 20
     for at in range(len(records.node_rows)):
         assert verify_records(replace(records, node_rows=without(records.node_rows, at))).exit_code == 20
+    for at in range(len(records.anchor_rows)):
+        assert verify_records(replace(records, anchor_rows=without(records.anchor_rows, at))).exit_code == 20
 
 
 def without[R](rows: list[R], at: int) -> list[R]:
     return rows[:at] + rows[at + 1 :]
 
 
-def test_a_store_without_a_checkpoint_is_never_verified(records: Copy) -> None:
-    verdict = verify_records(replace(records, checkpoint_rows=[]))
+@pytest.fixture
+def bare(tmp_path: Path) -> Copy:
+    """A store without anchors: a checkpoint that has one is missed."""
+    with tape(tmp_path) as made:
+        made.run([Call()])
+    return Copy.of(made.folder)
+
+
+def test_a_store_without_a_checkpoint_is_never_verified(bare: Copy) -> None:
+    verdict = verify_records(replace(bare, checkpoint_rows=[]))
     assert (verdict.exit_code, [each.code for each in verdict.findings]) == (30, ["V001"])
 
 
-def test_taking_out_newer_checkpoints_shows_as_an_unsealed_tail(records: Copy) -> None:
+def test_taking_out_newer_checkpoints_shows_as_an_unsealed_tail(bare: Copy) -> None:
     """The documented limit: it is what a crash before them leaves, and what an older one covers stays proved."""
-    for kept in range(1, len(records.checkpoint_rows)):
-        verdict = verify_records(replace(records, checkpoint_rows=records.checkpoint_rows[:kept]))
-        size = records.checkpoint_rows[kept - 1][0]
+    for kept in range(1, len(bare.checkpoint_rows)):
+        verdict = verify_records(replace(bare, checkpoint_rows=bare.checkpoint_rows[:kept]))
+        size = bare.checkpoint_rows[kept - 1][0]
         assert verdict.exit_code == 0
         assert verdict.checkpoint is not None
         assert verdict.checkpoint[0] == size
         assert ("UNSEALED_TAIL" in dict(verdict.flags)) == (size < 4)
 
 
-TABLES = ("events", "openings", "payloads", "blocks", "leaves", "nodes", "checkpoints")
+TABLES = ("events", "openings", "payloads", "blocks", "leaves", "nodes", "checkpoints", "anchors")
 
 
 @pytest.mark.timeout(3000)

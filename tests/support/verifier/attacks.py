@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from hashlib import sha256
 
 from tests.support.verifier.damage import KEYS, Cell, Damage, canon, loose
 from tests.support.verifier.hashes import event_hash
@@ -187,6 +188,7 @@ def append_leaf(store: Damage) -> None:
         {"type": "retention.pruned", "run": run, "by": "x", "reason": "x"},
         {"type": "retention.pruned", "run": RUN, "by": "x", "reason": "x"},
         {"type": "store.created", "origin": "x", "vkey": "x"},
+        {"type": "anchor", "kind": "cosignature", "size": store.source.choice([2, 999]), "sha256": HASH, "by": "x"},
         {"type": "zz"},
     ]
     data = canon({"ts": NOW, "v": 1} | store.source.choice(choices))
@@ -228,7 +230,25 @@ def opening(store: Damage) -> None:
     store.change("openings", rowid, **store.source.choice(shapes))
 
 
-EDITS: list[Callable[[Damage], None]] = [edit, leaf, note, block, piece, respan, opening]
+def anchor(store: Damage) -> None:
+    """Exchange what two anchors hold, or give one other bytes, with the digest that the leaf has of them or not."""
+    rows = store.sql("SELECT rowid, position, content FROM anchors ORDER BY position")
+    if not rows:
+        return
+    rowid, position, content = store.source.choice(rows)
+    assert isinstance(content, bytes)
+    others = [row[2] for row in rows if row[0] != rowid]
+    new = store.source.choice([b"", b"junk\n", content + b"x", content[:-1], content[5:], *others])
+    store.change("anchors", rowid, content=new)
+    if store.source.random() < 0.7 and isinstance(new, bytes):
+        ((data,),) = store.sql("SELECT leaf FROM leaves WHERE position = ?", position)
+        assert isinstance(data, bytes)
+        store.change("leaves", position, leaf=canon(loose(data) | {"sha256": sha256(new).hexdigest()}))
+        store.regrow()
+        store.resign()
+
+
+EDITS: list[Callable[[Damage], None]] = [edit, leaf, note, block, piece, respan, opening, anchor]
 ATTACKS: list[Callable[[Damage], None]] = [
     *EDITS, edit, flip, delete, move, copy, swap, edit, cut, cut_log, append, append_leaf, flip, leaf, double,
 ]  # fmt: skip

@@ -25,6 +25,7 @@ KEYS = {
     "leaves": ("position",),
     "nodes": ("level", "position"),
     "checkpoints": ("size",),
+    "anchors": ("position",),
 }
 
 

@@ -25,6 +25,8 @@ class Log:
     ring: Ring = field(default_factory=Ring)
     newer: bool = False
     sealed: int = 0
+    sound: set[int] = field(default_factory=set)
+    unread: set[int] = field(default_factory=set)
     tree: Tree = field(default_factory=lambda: Tree([]))
 
     def of_run(self, run: str) -> list[tuple[int, Record]]:
@@ -96,8 +98,10 @@ def _read_leaves(leaves: dict[int, bytes], log: Log, outcome: Outcome) -> None:
         record = _read_leaf(data)
         if record is not None and is_newer(record):
             log.newer = True
+            log.unread.add(position)
             outcome.newer += 1
         elif record is None or not is_leaf(record) or (record["type"] == "store.created") is not (position == 0):
+            log.unread.add(position)
             outcome.report("V301")
         else:
             log.records[position] = record
@@ -136,6 +140,7 @@ def _check_checkpoints(rows: Rows, log: Log, pinned: Key | None, outcome: Outcom
     ring = log.ring if pinned is None or log.ring.find(pinned) else Ring([Term(pinned, "")])
     unknown = pinned is None and log.origin is None
     for size, data in rows.checkpoints().items():
+        before = len(outcome.findings)
         note = Checkpoint.read(data)
         if note is None:
             outcome.report("V401")
@@ -150,6 +155,8 @@ def _check_checkpoints(rows: Rows, log: Log, pinned: Key | None, outcome: Outcom
             outcome.report("V403")
         elif note.size <= log.length:
             log.sealed = max(log.sealed, note.size)
+        if not unknown and len(outcome.findings) == before:
+            log.sound.add(size)
 
 
 def check_log(rows: Rows, pinned: Key | None, outcome: Outcome) -> Log:

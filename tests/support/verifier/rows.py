@@ -134,6 +134,13 @@ class Rows:
         rows = self._select("SELECT size, note FROM checkpoints ORDER BY size")
         return {size: as_bytes(note) for size, note in rows if isinstance(size, int)}
 
+    def anchors(self) -> dict[int, bytes]:
+        """Read what those outside gave, by position, in order; a store without anchors may lack the table."""
+        if not list(self._select("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'anchors'")):
+            return {}
+        rows = self._select("SELECT position, content FROM anchors ORDER BY position")
+        return {position: as_bytes(content) for position, content in rows if isinstance(position, int)}
+
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Rows]:

@@ -75,4 +75,5 @@ LEAVES: dict[str, str] = {
     "recorder.stop": "`recorder` str",
     "key.rotate": "`old` str; `new` str; `old_signature` str; `new_signature` str",
     "key.revoke": "`key` str; `reason` compromised|lost|superseded; `by` str; `signature` str",
+    "anchor": "`kind` rfc3161|cosignature; `size` count; `sha256` hash; `by` str",
 }

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.support.verifier.anchors import check_anchors
 from tests.support.verifier.bodies import check_bodies
 from tests.support.verifier.log import Log, check_log
 from tests.support.verifier.notes import Key
@@ -19,6 +20,7 @@ def verify(folder: Path, run: str | None = None, pin: str | None = None) -> Outc
     try:
         with opened(folder) as rows:
             log = check_log(rows, pinned, outcome)
+            check_anchors(rows, log, outcome)
             for one in [run] if run is not None else sorted({*rows.runs(), *log.runs()}):
                 found = check_run(one, rows, log, outcome)
                 if found.rows or log.is_pruned(one) or not log.of_run(one):

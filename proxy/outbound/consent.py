@@ -1,0 +1,60 @@
+"""Says what a live mode may let out and where to, before anything happens, and asks whether that is meant."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import click
+
+from proxy.border import Misuse
+from proxy.talk import Talk
+from proxy.words import count, printable
+from replay_server.registry import MODEL_KINDS, Registry
+from store.exchange import Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """A server that the recording knows as a model's, and how many requests it got from the fork's step on."""
+
+    scheme: str
+    host: str
+    port: int
+    asked: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+def model_servers(exchanges: Iterable[Exchange], step: int) -> list[ModelServer]:
+    """The model servers of a recording, in the order in which they were first asked."""
+    found: Counter[tuple[str, str, int]] = Counter()
+    for exchange in exchanges:
+        facts = exchange.facts
+        if facts.kind in MODEL_KINDS and isinstance(facts.host, str) and isinstance(facts.scheme, str):
+            found[facts.scheme, facts.host.strip("[]").lower(), facts.port] += exchange.step >= step
+    return [ModelServer(*place, asked) for place, asked in found.items()]
+
+
+def announcement(step: int, servers: Iterable[ModelServer], registry: Registry) -> Iterator[str]:
+    """What may leave, line by line."""
+    yield f"from step {step} on this may leave this machine:"
+    for server in servers:
+        yield f"  model requests to {server} ({count(server.asked, 'request')} in the recording from there on)"
+    own = [rule for rule in registry.rules if not rule.models_only]
+    for rule in own:
+        yield f"  {'by rule' if rule.is_live else 'NOT, by rule'}: {rule}"
+    yield "everything else is answered from the recording, or refused"
+
+
+def agree(talk: Talk, lines: Iterable[str], *, yes: bool) -> bool:
+    """Says it; whether a person agrees. Raises Misuse where there is nobody to ask and no --yes."""
+    for line in lines:
+        talk.always(printable(line))
+    if yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Misuse("a fork goes live, and there is no terminal to ask whether it may", hint="say --yes")
+    return click.confirm("go on?", err=True)

@@ -1,0 +1,66 @@
+"""What a fork let out and what it held back, in words and as JSON."""
+
+from replay_server import paste
+from replay_server.findings import Forked, Gone, Withheld
+
+type Json = dict[str, Json] | list[Json] | str | int | bool | None
+
+
+def headline(fork: Forked, agent_exit_code: int | None) -> str:
+    """The verdict on a fork that went as it was meant to, or that held something back."""
+    if fork.withheld:
+        held = fork.withheld[0]
+        more = f", and {len(fork.withheld) - 1} more" if len(fork.withheld) > 1 else ""
+        return f"REFUSED at step {held.step}: {held.place} was not let out{more}"
+    ended = f"; the agent ended with {agent_exit_code}" if agent_exit_code else ""
+    return f"FORKED at step {fork.step} ({fork.said}){ended}"
+
+
+def let_out(fork: Forked, *, confined: bool) -> str:
+    """The end of the verdict: how much went live."""
+    said = f"{len(fork.live)} live, {fork.stubbed} from the recording after it"
+    return f"{said}; {'nothing else could get out' if confined else 'UNCONFINED: the agent could reach more'}"
+
+
+def lines(fork: Forked, listed_max: int) -> list[str]:
+    """Each request that went live, and each that was held back with the rule that would let it out."""
+    said = [_went(gone) for gone in fork.live[:listed_max]]
+    if fork.live:
+        said.append("what went live was asked today, not at the time of the recording")
+    for held in fork.withheld[:listed_max]:
+        said += [f"refused: step {held.step}, {held.place}: {held.why}", f"  to allow: --allow {paste.word(held.rule)}"]
+    return said
+
+
+def document(fork: Forked) -> dict[str, Json]:
+    """The member `fork` of the report."""
+    return {
+        "step": fork.step,
+        "said": fork.said,
+        "reached": fork.reached,
+        "stubbed": fork.stubbed,
+        "live": [_gone(gone) for gone in fork.live],
+        "withheld": [withheld_document(held) for held in fork.withheld],
+    }
+
+
+def withheld_document(held: Withheld) -> dict[str, Json]:
+    """One request that was not let out."""
+    return {"step": held.step, "request": held.place, "why": held.why, "rule": held.rule}
+
+
+def _gone(gone: Gone) -> dict[str, Json]:
+    return {
+        "step": gone.step,
+        "request": gone.place,
+        "effect": gone.effect,
+        "idempotency_key": gone.key,
+        "status": gone.status,
+        "receipt": gone.receipt,
+        "failure": gone.failure,
+    }
+
+
+def _went(gone: Gone) -> str:
+    effect = "" if gone.effect == "read" else f"; {gone.effect}, receipt {gone.receipt or 'none'}, key {gone.key}"
+    return f"live: step {gone.step}, {gone.place}: {gone.failure or gone.status}{effect}"

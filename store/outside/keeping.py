@@ -1,0 +1,85 @@
+"""Anchors in a store: what those outside gave, kept with a leaf each, so that every later leaf is younger.
+
+docs/format.md, section 6.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from store import database, journal, log, sealing
+from store.core import digest, leaf
+from store.core.checkpoint import Checkpoint
+from store.core.event import timestamp
+from store.core.leaf import Anchored, AnchorKind
+from store.founding import signer_of
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What somebody outside gave for the checkpoint over `size` leaves."""
+
+    kind: AnchorKind
+    size: int
+    by: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An anchor of a store: the position of its leaf, and what it says."""
+
+    position: int
+    facts: Anchored
+
+
+def newest(folder: Path, keys: Path) -> tuple[Checkpoint, bytes]:
+    """A checkpoint over all that the store holds, made if need be, and its note. Raises StoreUnusable,
+    KeyUnavailable.
+    """
+    stated, note, _ = sealing.seal(folder, keys)
+    return stated, note
+
+
+def keep(folder: Path, keys: Path, given: Sequence[Given]) -> list[Kept]:
+    """Keeps anchors, each with its leaf, and signs the log over them. Raises StoreUnusable, KeyUnavailable."""
+    with contextlib.closing(database.open_for_writing(folder)) as connection, database.explained(folder):
+        signer = signer_of(connection, keys)
+        with database.transaction(connection):
+            now = timestamp(datetime.now(UTC))
+            kept = [_append(connection, now, each) for each in given]
+            journal.note_heads(connection, now)
+        sealing.sign(connection, signer)
+    return kept
+
+
+def listed(connection: sqlite3.Connection) -> Iterator[Kept]:
+    """The anchors of a store, oldest first. Raises Malformed for a leaf that is none."""
+    query = "SELECT position, leaf FROM anchors JOIN leaves USING (position) ORDER BY position"
+    for position, raw in connection.execute(query):
+        _, facts = leaf.decode(bytes(raw))
+        if isinstance(facts, Anchored):
+            yield Kept(position, facts)
+
+
+def last_size(folder: Path, kind: AnchorKind, by: str) -> int:
+    """How many leaves the newest anchor of this kind and name is over; 0 when there is none."""
+    with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
+        sizes = [each.facts.size for each in listed(connection) if (each.facts.kind, each.facts.by) == (kind, by)]
+    return max(sizes, default=0)
+
+
+def prove(folder: Path, old: int, new: int) -> list[bytes]:
+    """The proof that the log's first `new` leaves only add to its first `old`. Raises StoreUnusable."""
+    with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
+        return log.consistency(connection, old, new)
+
+
+def _append(connection: sqlite3.Connection, ts: str, given: Given) -> Kept:
+    facts = Anchored(given.kind, given.size, digest.body_digest(given.content).hex(), given.by)
+    position = log.append(connection, ts, facts)
+    connection.execute("INSERT INTO anchors (position, content) VALUES (?, ?)", (position, given.content))
+    return Kept(position, facts)

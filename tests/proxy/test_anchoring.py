@@ -1,0 +1,134 @@
+"""Anchoring from the command line: what is said, kept and proved, and how it fails."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proxy.cli import run
+from tests.proxy.tape import Folders, folders, record_tape
+from tests.support.time_authority import TimeAuthority, stamping
+from tests.support.witness import Witness, witnessing
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Folders:
+    place = folders(tmp_path)
+    record_tape(place, "one")
+    return place
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Iterator[TimeAuthority]:
+    with stamping(tmp_path / "tsa") as made:
+        yield made
+
+
+@pytest.fixture
+def witness(place: Folders, capsys: pytest.CaptureFixture[str]) -> Iterator[Witness]:
+    with witnessing({vkey(place, capsys).partition("+")[0]: vkey(place, capsys)}) as made:
+        yield made
+
+
+def vkey(place: Folders, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the store's verifiers pin."""
+    assert run([*place.options, "keys", "show", "--json"]) == 0
+    return str(json.loads(capsys.readouterr().out)["keys"][0]["vkey"])
+
+
+def test_a_run_is_stamped_cosigned_and_proved_by_a_policy(
+    place: Folders, authority: TimeAuthority, witness: Witness, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = f"{witness.vkey}@{witness.url}"
+    stamp = [*place.options, "checkpoint", "stamp", "--tsa", authority.url]
+    assert run([*stamp, "--tsa-ca", str(authority.root)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("checkpoint 5: stamped by 127.0.0.1:")
+    assert said.rstrip().endswith("(within 1 s); leaf 5")
+    record_tape(place, "two")
+    assert run([*stamp, "--json"]) == 0
+    (kept,) = json.loads(capsys.readouterr().out)["anchors"]
+    assert (kept["kind"], len(kept["sha256"])) == ("rfc3161", 64)
+    assert run([*place.options, "checkpoint", "witness", "--witness", named]) == 0
+    assert "cosigned by witness.example/w1; leaf" in capsys.readouterr().out
+    policy = tmp_path / "policy.toml"
+    pin = vkey(place, capsys)
+    policy.write_text(
+        f'pins = ["{pin}"]\n[witnesses]\nkeys = ["{witness.vkey}"]\n[[authority]]\nroots = "tsa/root.pem"\n'
+    )
+    verify = [*place.options, "verify", "--policy", str(policy)]
+    assert run([*verify, "two", "--strict"]) == 0
+    line = capsys.readouterr().out
+    assert line.startswith("VERIFIED run ")
+    assert "; existed no later than " in line
+    assert ", no earlier than " in line
+    assert run([*verify, "one", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["no_earlier"], record["witnesses"]) == (None, [f"{'+'.join(witness.vkey.split('+')[:2])}"])
+    assert record["no_later"].endswith("Z")
+    bundle = str(tmp_path / "two.zip")
+    assert run([*place.options, "export", "two", "-o", bundle]) == 0
+    assert run(["verify", bundle, "--policy", str(policy), "--strict"]) == 0
+    capsys.readouterr()
+    record_tape(place, "three")
+    assert run(verify) == 10
+    out = capsys.readouterr().out
+    assert out.startswith("V510: witness quorum not met")
+    assert "V521: authority not trusted" in out
+
+
+def test_a_policy_can_forbid_flags(place: Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('forbid = ["UNTIMED"]\n')
+    assert run([*place.options, "verify", "--policy", str(policy)]) == 10
+    assert "the policy forbids UNTIMED" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["stamp"],
+        ["witness"],
+        ["stamp", "--tsa", "tsa.example"],
+        ["witness", "--witness", "x"],
+        ["witness", "--witness", "x@http://w.example"],
+    ],
+)
+def test_whom_to_ask_must_make_sense(place: Folders, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*place.options, "checkpoint", *arguments]) == 2
+    assert len(capsys.readouterr().err.splitlines()) <= 2
+
+
+def test_roots_that_are_none_and_a_policy_that_is_none_are_refused(
+    place: Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    none = tmp_path / "none"
+    none.write_text("pins = [")
+    stamp = [*place.options, "checkpoint", "stamp", "--tsa", "http://127.0.0.1:1"]
+    assert run([*stamp, "--tsa-ca", str(none)]) == 2
+    assert run([*place.options, "verify", "--policy", str(none)]) == 2
+    assert "makes no sense" in capsys.readouterr().err
+
+
+def test_one_who_is_away_or_wrong_is_named_and_nothing_is_kept(
+    place: Folders, authority: TimeAuthority, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stamp = [*place.options, "checkpoint", "stamp", "--json", "--tsa"]
+    assert run([*stamp, "http://127.0.0.1:1/"]) == 3
+    said = capsys.readouterr()
+    assert json.loads(said.out)["anchors"] == []
+    assert "cannot be reached" in said.err
+    other = TimeAuthority(tmp_path / "other")
+    assert run([*stamp, authority.url, "--tsa-ca", str(other.root)]) == 3
+    assert "certificate" in capsys.readouterr().err
+    assert run([*place.options, "verify"]) == 0
+
+
+def test_a_witness_that_saw_more_makes_it_diverged(
+    place: Folders, witness: Witness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    origin = vkey(place, capsys).partition("+")[0]
+    witness.seen[origin] = (999, bytes(32))
+    assert run([*place.options, "checkpoint", "witness", "--witness", f"{witness.vkey}@{witness.url}"]) == 21
+    assert "V501: the witness witness.example/w1" in capsys.readouterr().err

@@ -1,0 +1,112 @@
+"""Asking for a time stamp: an honest authority, and one that answers with anything else."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from store.core.errors import EdgetapeError
+from store.outside import token
+from store.outside.post import Way
+from store.outside.stamp import stamp
+from store.outside.token import Authority
+from tests.support.time_authority import Behaviour, TimeAuthority
+
+NOTE = b"origin\n1\nAAAA\n\nsigned\n"
+REPLY = "application/timestamp-reply"
+
+
+def trusting(root: Path) -> Authority:
+    return Authority(token.certificates(root.read_bytes()))
+
+
+def test_it_says_when_and_over_what(authority: TimeAuthority) -> None:
+    made = stamp(authority.url, NOTE, [trusting(authority.root)], Way())
+    assert made.token.is_of(NOTE)
+    assert not made.token.is_of(NOTE + b"x")
+    assert abs(made.token.time - datetime.now(UTC)) < timedelta(minutes=1)
+    assert made.token.earliest < made.token.time < made.token.latest
+    assert token.read(made.content).time == made.token.time
+
+
+def other_data(authority: TimeAuthority, query: bytes) -> tuple[int, str, bytes]:
+    return 200, REPLY, authority.stamp(b"other data")
+
+
+def wrong_hash(authority: TimeAuthority, query: bytes) -> tuple[int, str, bytes]:
+    return 200, REPLY, authority.stamp(NOTE, "sha512")
+
+
+def old_nonce(authority: TimeAuthority, query: bytes) -> tuple[int, str, bytes]:
+    return 200, REPLY, authority.stamp(NOTE)
+
+
+def rejected(authority: TimeAuthority, query: bytes) -> tuple[int, str, bytes]:
+    return 200, REPLY, authority.reply(b"junk")
+
+
+def says(status: int, kind: str, body: bytes) -> Behaviour:
+    return lambda authority, query: (status, kind, body)
+
+
+HOSTILE: dict[str, tuple[Behaviour, str]] = {
+    "other data": (other_data, "for other data"),
+    "wrong hash": (wrong_hash, "for other data"),
+    "other nonce": (old_nonce, "another nonce"),
+    "rejected": (rejected, "gave no time stamp: 'Bad request"),
+    "status 500": (says(500, "text/html", b"oops"), "answered with the status 500"),
+    "a page": (says(200, "text/html", b"<html>"), "answered with text/html"),
+    "garbage": (says(200, REPLY, b"junk"), "is not a time stamp"),
+    "nothing": (says(200, REPLY, b""), "is not a time stamp"),
+    "huge": (says(200, REPLY, b"0" * 70_000), "more than 65536 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_time_stamp_of_this_note_is_one_sentence(name: str, authority: TimeAuthority) -> None:
+    authority.answer, sentence = HOSTILE[name]
+    with pytest.raises(EdgetapeError, match=sentence) as failed:
+        stamp(authority.url, NOTE, [], Way())
+    assert "\n" not in str(failed.value)
+
+
+def test_an_authority_that_is_not_trusted_is_refused(authority: TimeAuthority, tmp_path: Path) -> None:
+    other = TimeAuthority(tmp_path / "tsa")
+    with pytest.raises(token.Untrusted, match="certificate"):
+        stamp(authority.url, NOTE, [trusting(other.root)], Way())
+    # Its own certificate came with the token: that is no reason to trust it.
+    with pytest.raises(token.Untrusted):
+        token.read(authority.stamp(NOTE)).demand([])
+    both = [trusting(other.root), trusting(authority.root)]
+    assert stamp(authority.url, NOTE, both, Way()).token.is_of(NOTE)
+
+
+def test_trust_can_be_narrowed_to_one_certificate_and_one_policy(authority: TimeAuthority, tmp_path: Path) -> None:
+    made = token.read(authority.stamp(NOTE))
+    roots = token.certificates(authority.root.read_bytes())
+    (signer,) = token.certificates((authority.folder / "signer.pem").read_bytes())
+    other = TimeAuthority(tmp_path / "tsa")
+    (stranger,) = token.certificates((other.folder / "signer.pem").read_bytes())
+    made.demand([Authority(roots, signer, "1.2.3.4.1")])
+    refusals: list[Callable[[], None]] = [
+        lambda: made.demand([Authority(roots, stranger)]),
+        lambda: made.demand([Authority(roots, policy="1.2.3")]),
+    ]
+    for demand in refusals:
+        with pytest.raises(token.Untrusted):
+            demand()
+
+
+def test_no_changed_byte_makes_another_time(authority: TimeAuthority) -> None:
+    raw = authority.stamp(NOTE)
+    trusted = [trusting(authority.root)]
+    true = token.read(raw)
+    for at in range(len(raw)):
+        changed = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
+        try:
+            read = token.read(changed)
+            read.demand(trusted)
+        except EdgetapeError:
+            continue
+        assert (read.time, read.imprint, read.accuracy) == (true.time, true.imprint, true.accuracy), at
