@@ -65,13 +65,14 @@ class Runs:
         self._options = options
         self._by_name: dict[str, OpenRun] = {}
         self._own: OpenRun | None = None
+        self._adopted: OpenRun | None = None
         self._opening = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
         self.before: Callable[[OpenRun], None] = lambda _: None
 
     def adopt(self, draft: Draft, name: str, redactor: Redactor) -> OpenRun:
         """Opens a run that takes all traffic which names no other, until it is closed by `close`."""
-        self._own = self._open(draft, name, redactor, closes_when_idle=False)
+        self._own = self._adopted = self._open(draft, name, redactor, closes_when_idle=False)
         return self._own
 
     def told(self, words: str) -> str:
@@ -147,7 +148,9 @@ class Runs:
         await asyncio.gather(*self._closing)
 
     async def _open_by_itself(self, tag: Tag) -> OpenRun:
-        run = await self._open_child(tag.name, self._by_name.get(tag.parent) if tag.parent else None)
+        # What names no parent in a recorder that belongs to one run can only come from that.
+        parent = self._by_name.get(tag.parent) if tag.parent else self._adopted
+        run = await self._open_child(tag.name, None if parent is None or parent.closed else parent)
         if not tag.name:
             self._own = run
         return run

@@ -5,8 +5,8 @@ The exchange B depends on an earlier A when
 - B goes on from A (`order`), or B is a tool request that A's model asked for;
 - B goes on from the request whose answer asked for A, so that it holds A's result;
 - B holds A's whole answer, or an identifier that nothing before A had and A's answer has;
-- one of both has an effect, both are for the same host, and A had ended when B began. Agents side by side (two lanes)
-  keep no such order, nor do calls of one answer that are not known to write.
+- one of both has an effect, both are for the same host, and A had ended when B began. Agents side by side (two
+  runs or lanes) keep no such order, nor do calls of one answer that are not known to write.
 
 All of it is asked only for what comes earlier than it was recorded, and only of what was passed over: an agent that
 walks its path costs nothing. What the agent has been given before proves nothing, so it is never counted.
@@ -82,7 +82,9 @@ class Dependences:
         return known or ("unknown" in (early.effect, late.effect) and not self._together(index, at))
 
     def _apart(self, one: int, other: int) -> bool:
-        """Whether two exchanges belong to different lanes."""
+        """Whether two exchanges belong to different runs or lanes."""
+        if self._of(one).run != self._of(other).run:
+            return True
         first, second = self._lane(one), self._lane(other)
         return first is not None and second is not None and first != second
 

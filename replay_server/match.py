@@ -27,9 +27,9 @@ from replay_server.pairing import Pairing
 from replay_server.provenance import Provenance
 from store.core.form import Endpoint, Form, Mark
 
-type Group = tuple[Endpoint, str]
-"""What exchanges must have in common that could answer for one another: where they go, and by which rule they are
-optional, "" for one that is expected.
+type Group = tuple[Endpoint, str, str]
+"""What exchanges must have in common that could answer for one another: where they go, by which rule they are
+optional ("" for one that is expected), and the run that they belong to.
 """
 
 
@@ -96,14 +96,14 @@ class Matcher:
         self._passed: dict[int, None] = {}
         self._frontier = 0
         self._first_waiting = 0
-        self._expected = [not optional for _, optional in groups]
+        self._expected = [not optional for _, optional, _ in groups]
         self._buckets: dict[Group, _Bucket] = {}
         for index, group in enumerate(groups):
             self._buckets.setdefault(group, _Bucket()).indices.append(index)
 
-    def find(self, live: Form, optional: str = "") -> Match:
+    def find(self, live: Form, optional: str = "", run: str = "") -> Match:
         """The exchange that answers `live`, which `optional` says the rule of; it is not taken yet."""
-        bucket = self._buckets.get((live.endpoint, optional))
+        bucket = self._buckets.get((live.endpoint, optional, run))
         if optional:
             return Match(Tier.OPTIONAL, self._next_optional(bucket) if bucket else None)
         if bucket is None:
@@ -129,7 +129,7 @@ class Matcher:
             self._buckets[self._groups[index]].turn += 1
             self.mapping.serve(index, same=False)
             return []
-        bucket, known = self._buckets[live.endpoint, ""], self._know(index)
+        bucket, known = self._buckets[self._groups[index]], self._know(index)
         self.served.add(index)
         self.given.append(index)
         self._passed.pop(index, None)

@@ -10,7 +10,7 @@ from replay_server.agents import KnownAgent, known_agents
 from replay_server.route import split
 from replay_server.rules import Ignore, Optional
 from store.core.coding import as_stored
-from store.core.form import MEANING_HEADERS, Asked, Endpoint, Form, first, normal, unmarked
+from store.core.form import MEANING_HEADERS, Asked, Endpoint, Form, Pairs, first, normal, unmarked
 from store.core.redact import Content, Redacted, Redactor, stored
 
 
@@ -86,6 +86,7 @@ class Told:
     query: Redacted
     headers: tuple[tuple[Redacted, Redacted], ...]
     body: Redacted
+    run: str = ""  # the run that the request says it belongs to
 
     @property
     def asked(self) -> Asked:
@@ -104,12 +105,16 @@ def told(raw: Asked, redactor: Redactor) -> Told:
     )
     path, query = redactor.path(place.path), redactor.query(raw.query)
     body = redactor.body(raw.body, Content.of(raw.headers, purpose))
-    return Told(place._replace(path=unmarked(path.content)[0]), path, query, headers, body)
+    return Told(place._replace(path=unmarked(path.content)[0]), path, query, headers, body, _run(raw.headers))
 
 
 def host(name: str) -> str:
     """A host as it is compared: lower case, without brackets and the root's dot."""
     return name.strip("[]").rstrip(".").lower()
+
+
+def _run(headers: Pairs) -> str:
+    return first(headers, b"x-edgetape-run").decode("utf-8", "surrogateescape").strip()
 
 
 def _for_proxy(name: bytes) -> bool:

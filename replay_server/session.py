@@ -13,11 +13,13 @@ from replay_server.dependence import Dependences
 from replay_server.echoes import Echoes, answer_ids, request_fields
 from replay_server.findings import Drifted, Findings, Missed, Reordered
 from replay_server.fork import Fork
+from replay_server.grouping import Groups
+from replay_server.kin import Kin
 from replay_server.ledger import Ledger
 from replay_server.live import Outing
 from replay_server.match import Match, Matcher, Tier
 from replay_server.modes import Policy
-from replay_server.normalise import Told, told
+from replay_server.normalise import Normal, Told, told
 from replay_server.order import Order
 from replay_server.problem import Name, problem
 from replay_server.provenance import Provenance
@@ -66,6 +68,8 @@ class Session:
     answer: Recorded = BLANK
     kept_back: Sequence[str] = ()
     findings: Findings = field(init=False)
+    _groups: Groups = field(init=False)
+    _kin: Kin = field(init=False)
     _matcher: Matcher = field(init=False)
     _standins: StandIns = field(init=False)
     _dependences: Dependences = field(init=False)
@@ -74,9 +78,10 @@ class Session:
 
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
-        transcript = Transcript(self.tape)
+        transcript, self._groups = Transcript(self.tape), Groups.of(self.tape)
+        self._kin = Kin(self.tape.run.id, self.ledger.run, self.tape.names)
         provenance = Provenance(transcript.said, transcript.inputs()) if self.use_map else None
-        self._matcher = Matcher(self.tape.groups, self.tape.form, provenance)
+        self._matcher = Matcher(self._groups.each, self.tape.form, provenance)
         self._dependences = Dependences(self._matcher.lanes, transcript.spoken)
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
@@ -155,12 +160,13 @@ class Session:
         """The best match; a request that names no authority is tried as one for each that it can be for."""
         asked = said.asked
         normal = self.tape.rules.normal(asked)
-        best = self._matcher.find(normal.form, self.tape.optional(normal))
+        run = self._kin.run(said.run, lambda run: self._match(normal, run))
+        best = self._match(normal, run)
         if not placed:
             for one in self.tape.authorities(asked.endpoint.method, normal.form.endpoint.path):
                 moved = asked.endpoint._replace(scheme=one.scheme, host=one.host, port=one.port)
                 tried = self.tape.rules.normal(replace(asked, endpoint=moved))
-                match = self._matcher.find(tried.form, self.tape.optional(tried))
+                match = self._match(tried, run)
                 if _RANKS[match.tier] < _RANKS[best.tier]:
                     normal, best = tried, match
         if best.tier is Tier.UNEXPECTED and kind(replace(asked, endpoint=normal.form.endpoint)) == TELEMETRY:
@@ -169,6 +175,9 @@ class Session:
         if best.tier is Tier.OPTIONAL and normal.optional:
             self.findings.allowed[normal.optional] += 1
         return normal.form, best
+
+    def _match(self, normal: Normal, run: str) -> Match:
+        return self._matcher.find(normal.form, self._groups.optional(normal), run)
 
     def _served(self, match: Match, ask: _Ask) -> Reply:
         match match.tier:

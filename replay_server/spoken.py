@@ -42,7 +42,7 @@ class Spoken:
     """`leaves` are all texts and numbers of a request; `words` and `said` the words of request and answer.
 
     `whole` is an answer as one text, "" where that is too short to be known again. `tool` is what a request asks for by
-    name, with its arguments. `began` and `ended` are places among the run's events; `effect` is that of the labels.
+    name, with its arguments. `began` and `ended` are places among the events of `run`; `effect` is that of the labels.
     """
 
     leaves: frozenset[str]
@@ -52,6 +52,7 @@ class Spoken:
     calls: tuple[Wanted, ...]
     tool: tuple[str, Node] | None
     llm: bool
+    run: str
     host: tuple[str, int]
     effect: str
     began: int

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from replay_server.answer import Recorded, ending
-from replay_server.match import Group
+from replay_server.kin import gathered
 from replay_server.normalise import Normal, Rules, host
 from replay_server.route import split
 from replay_server.target import Authority
@@ -29,7 +29,7 @@ from store.core.model import (
 )
 from store.core.redact import is_withheld
 from store.core.text import Text
-from store.exchange import Exchange, Happening, steps
+from store.exchange import Exchange, Happening
 from store.labels.classify import request_labels, response_labels
 from store.labels.dialect import RequestLabels
 from store.reader import BodyUnavailable, Reader, RunInfo
@@ -47,7 +47,7 @@ class Refusal:
 
 
 class Tape:
-    """One recorded run. Opening it reads the events; bodies are read when they are asked for."""
+    """One recorded run with its child runs. Opening it reads the events; bodies are read when they are asked for."""
 
     def __init__(self, reader: Reader, run: RunInfo, rules: Rules) -> None:
         self.run = run
@@ -55,14 +55,12 @@ class Tape:
         self.used: set[str] = set()  # the rules that took something out of a recorded request
         self._reader = reader
         with _no_collection():
-            found = steps(reader.events(run.id))
+            found, self.names = gathered(reader, run)
         self.exchanges = [step for step in found if isinstance(step, Exchange)]
         self.happenings = [step for step in found if isinstance(step, Happening)]
-        self._asked = [self._endpoint(exchange) for exchange in self.exchanges]
-        self.endpoints = [split(place)[0] for place in self._asked]
+        self.places = [self._endpoint(exchange) for exchange in self.exchanges]
+        self.endpoints = [split(place)[0] for place in self.places]
         self._known = frozenset(self.endpoints)
-        self._telemetry = set(self._telemetry_endpoints())
-        self.groups = self._grouped()
         self._unreached = {(place.host, place.port) for place in self.endpoints if place.method == CONNECT}
         self._authorities = list(
             dict.fromkeys(Authority(place.scheme, place.host, place.port) for place in self.endpoints)
@@ -74,7 +72,13 @@ class Tape:
 
     def place(self, index: int) -> str:
         """Method and URL of an exchange, for people."""
-        return self._asked[index].place
+        run = self.run_of(index)
+        child = "" if run == self.run.id else f" (child run {self.names[run]})"
+        return self.places[index].place + child
+
+    def run_of(self, index: int) -> str:
+        """The id of the run of an exchange: the tape's own, or a child's."""
+        return self.exchanges[index].request.run
 
     def authorities(self, method: str, path: bytes) -> Iterator[Authority]:
         """Whom a request without an authority of its own may be for: each recorded one that was asked for this path."""
@@ -83,7 +87,8 @@ class Tape:
 
     def at(self, step: int) -> int | None:
         """The place of the exchange of a step among the exchanges, None where the step is none."""
-        return next((at for at, exchange in enumerate(self.exchanges) if exchange.step == step), None)
+        here = (at for at, exchange in enumerate(self.exchanges) if exchange.step == step)
+        return next((at for at in here if self.run_of(at) == self.run.id), None)
 
     def is_done(self, index: int) -> bool:
         """Whether a recorded request had a good outcome: what it was to do is done."""
@@ -117,7 +122,7 @@ class Tape:
             assert isinstance(ended, HttpRequestEnd)
             body, exact = self._reader.body(exchange.upload, ended.body), ended.exact
         _, marks = unmarked(self._text(exchange, facts.path))
-        return Asked(self._asked[index], query, as_stored(headers, exact=exact), body, marks)
+        return Asked(self.places[index], query, as_stored(headers, exact=exact), body, marks)
 
     def answer(self, index: int) -> Recorded | None:
         """A recorded answer as far as it came, None where none did or it is gone."""
@@ -132,7 +137,7 @@ class Tape:
         try:
             return labels(self.asked(index))
         except BodyUnavailable:
-            return labels(Asked(self._asked[index], b"", self.headers(index)))
+            return labels(Asked(self.places[index], b"", self.headers(index)))
 
     def told(self, happening: Happening) -> bytes:
         """The body of a recorded value, note or message, or the command line of the run. Raises BodyUnavailable."""
@@ -203,7 +208,7 @@ class Tape:
 
     def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:
         """The names of the tools that the model asked for in a recorded answer."""
-        asked = labels(Asked(self._asked[index], b"", self.headers(index)))
+        asked = labels(Asked(self.places[index], b"", self.headers(index)))
         if asked.kind != "llm":
             return ()
         return response_labels(asked, recorded.status, recorded.headers, recorded.body).tools
@@ -237,31 +242,6 @@ class Tape:
             return self._reader.pairs(exchange.request, exchange.facts.headers)
         except BodyUnavailable:
             return []
-
-    def _grouped(self) -> list[Group]:
-        """Few rules name few places, so few requests are read for it."""
-        allowing = {place: any(self.rules.allowing(place)) for place in set(self._asked)}
-        found: list[Group] = []
-        for index, (asked, place) in enumerate(zip(self._asked, self.endpoints, strict=True)):
-            optional = self.normal(index).optional if allowing[asked] else ""
-            found.append((place, TELEMETRY if place in self._telemetry else optional))
-        self.used.update(rule for _, rule in found)
-        return found
-
-    def optional(self, live: Normal) -> str:
-        """By which rule a live request may come or not, "" where it is one that is expected."""
-        return TELEMETRY if live.form.endpoint in self._telemetry else live.optional
-
-    def _telemetry_endpoints(self) -> Iterator[Endpoint]:
-        """The endpoints that take telemetry; what the recording says of one of its exchanges goes for all."""
-        judged: set[Endpoint] = set()
-        for exchange, endpoint in zip(self.exchanges, self.endpoints, strict=True):
-            if exchange.facts.kind == TELEMETRY:
-                yield endpoint
-            elif exchange.facts.kind is None and endpoint not in judged:
-                judged.add(endpoint)
-                if kind(Asked(endpoint, b"", self._headers(exchange))) == TELEMETRY:
-                    yield endpoint
 
 
 @contextmanager

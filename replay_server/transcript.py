@@ -57,6 +57,7 @@ class Transcript:
             calls=tuple(map(Wanted.of, answer.calls)),
             tool=tool_of(form.body),
             llm=labels.kind == "llm",
+            run=exchange.request.run,
             host=(place.host, place.port),
             effect=labels.effect if labels.boundary == "effect" else "read",
             began=exchange.request.seq,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from replay_server.server import ReplayOptions, ReplayServer
 from store.authority import Authority
-from store.core import chunks
+from store.core import chunks, digest
 from store.core.chunks import Chunk
 from store.core.draft import Draft, Sheet
 from store.core.model import (
@@ -23,8 +23,10 @@ from store.core.model import (
     HttpRequest,
     HttpRequestEnd,
     HttpResponse,
+    Parent,
     Policies,
     RunOpen,
+    RunSpawn,
     TunnelClose,
     TunnelOpen,
 )
@@ -58,12 +60,33 @@ class Recording:
 
     writer: Writer
     redactor: Redactor = field(default_factory=Redactor)
+    name: str | None = None
+    parent: Parent | None = None
     run: str = ""
+    last: Ticket | None = None
 
     def __post_init__(self) -> None:
-        policies = Policies(redaction="r", classification="c")
-        facts = RunOpen(origin="", mode="record", recorder="t", clock="system", policies=policies, agent=Agent())
-        self.run, _ = self.writer.open_run(Draft(facts))
+        facts = RunOpen(
+            origin="",
+            mode="record",
+            recorder="t",
+            clock="system",
+            policies=Policies(redaction="r", classification="c"),
+            agent=Agent(),
+            name=self.name,
+            parent=self.parent,
+        )
+        self.run, self.last = self.writer.open_run(Draft(facts))
+
+    def child(self, name: str) -> "Recording":
+        """A child run; close it before this one."""
+        assert self.last is not None
+        placed = self.last.result(30)
+        assert placed is not None
+        made = Recording(self.writer, name=name, parent=Parent(self.run, placed.seq, placed.hash.hex()))
+        genesis = digest.genesis_prev(self.writer.origin, made.run).hex()
+        self.writer.append(self.run, Draft(RunSpawn(child=made.run, genesis=genesis)))
+        return made
 
     def ask(
         self, method: str, url: str, body: bytes = b"", headers: Pairs = JSON, *, streaming: bool = False

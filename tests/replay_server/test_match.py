@@ -20,7 +20,7 @@ class Taped:
             return forms[index]
 
         self.optional = optional or set()
-        self.matcher = Matcher([(one.endpoint, self.label(one)) for one in forms], form)
+        self.matcher = Matcher([(one.endpoint, self.label(one), "") for one in forms], form)
 
     def label(self, form: Form) -> str:
         return "telemetry" if form.endpoint in self.optional else ""
