@@ -152,6 +152,7 @@ TABLE: Mapping[str, Setting] = {
             member="key",
         ),
         Setting("held", "A signed checkpoint that you kept elsewhere; the log must still lead to it.", _FILE),
+        Setting("deep", "Derive what events say of bodies (class, model, usage ...) from these again.", flag=True),
         Setting(
             "jobs",
             "Processes that verify runs; by default as many as there are cores, where the store is large.",

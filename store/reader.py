@@ -13,14 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from store import database, envelopes, naming, openings, payloads, standing
 from store.core import digest, event
 from store.core.errors import EdgetapeError, Malformed, StoreUnusable, UnknownRun
 from store.core.event import Event
 from store.core.model import Parent, RunClose, RunOpen
-from store.core.text import Apart, Headers, Text, text_bytes
+from store.core.text import Apart, Headers, Text, pairs_in, text_bytes
 from store.founding import founding
 from store.openings import OpeningRow
 from store.payloads import Bodies
@@ -227,10 +225,9 @@ class Reader:
             return []
         if isinstance(headers, Apart):
             try:
-                spelled = msgspec.json.decode(self.body(happened, headers), type=list[tuple[str | Apart, str | Apart]])
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                return pairs_in(self.body(happened, headers))
+            except Malformed as error:
                 raise BodyUnavailable(f"a header list of event {happened.seq} cannot be read: {error}") from error
-            return [(text_bytes(name), text_bytes(value)) for name, value in spelled]
         return [(self.text(happened, name), self.text(happened, value)) for name, value in headers]
 
     def _envelope(self, run: str, seq: int) -> bytes:

@@ -35,6 +35,7 @@ class Given(TypedDict):
     key: str | None
     held: Path | None
     policy: Path | None
+    deep: bool
     strict: bool
     jobs: int | None
     as_json: bool
@@ -42,7 +43,7 @@ class Given(TypedDict):
 
 @click.command(cls=Verb, short_help="Prove a run, or the whole store.", epilog=_EPILOG)
 @click.argument("run", metavar="[RUN|FILE]", required=False)
-@options("pin", "held", "policy", "strict", "jobs", "json")
+@options("pin", "held", "policy", "deep", "strict", "jobs", "json")
 @click.pass_context
 def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> int:
     """Prove that RUN, or without it the whole store, is as it was recorded; or the bundle FILE (`.zip`, `.tar`, or
@@ -55,7 +56,7 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
     shared: Shared = context.obj
     talk = Talk.of(context)
     held = None if given["held"] is None else _held(given["held"])
-    terms = Terms(verifier_key(given["key"]), held, _policy(given["policy"]))
+    terms = Terms(verifier_key(given["key"]), held, _policy(given["policy"]), given["deep"])
     with progress(talk, "verifying events", wanted=run is None and not given["as_json"]) as told:
         if run is not None and names_bundle(run):
             verdict = verify_bundle(Path(run), terms, told)

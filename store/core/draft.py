@@ -29,7 +29,7 @@ PAIRS_BYTES_MAX = 16 * 1024
 FACTS_BYTES_MAX = 60 * 1024
 
 # What labels read out of the bodies, and can read again: it is left out of an envelope that it would burst.
-_DERIVED = ("settings", "tools", "usage")
+DERIVED = ("settings", "tools", "usage")
 # In canonical bytes no text can hold this, for its quotation marks would be escaped.
 _COMMITMENT = b'{"body":"'
 _PLAIN = frozenset((str, int, bool, type(None)))
@@ -82,7 +82,7 @@ class Sheet:
     def draft(self, facts: Facts) -> Draft:
         """The finished draft."""
         if len(msgspec.json.encode(facts)) > FACTS_BYTES_MAX:
-            facts = msgspec.structs.replace(facts, **{name: None for name in _DERIVED if hasattr(facts, name)})
+            facts = msgspec.structs.replace(facts, **{name: None for name in DERIVED if hasattr(facts, name)})
         return Draft(facts, tuple(self.contents))
 
 

@@ -58,6 +58,15 @@ def text_bytes(value: Text) -> bytes:
     return _octets(value.b64)
 
 
+def pairs_in(raw: bytes) -> list[tuple[bytes, bytes]]:
+    """The ordered pairs that a body spells which is a list of headers. Raises Malformed."""
+    try:
+        spelled = msgspec.json.decode(raw, type=list[tuple[str | Apart, str | Apart]])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Malformed(f"not a list of pairs: {error}") from error
+    return [(text_bytes(name), text_bytes(value)) for name, value in spelled]
+
+
 def _spelled(raw: bytes) -> str:
     """Base64url without padding (RFC 4648, section 5)."""
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")

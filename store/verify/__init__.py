@@ -21,6 +21,7 @@ from store.verify import held as holding
 from store.verify import run as run_check
 from store.verify.backlog import Backlog, Progress
 from store.verify.crew import Crew
+from store.verify.deep import UNCHECKED
 from store.verify.demands import Hearing, Span
 from store.verify.records import Extent, Records, SqliteRecords
 from store.verify.run import Told, Verified
@@ -42,6 +43,7 @@ _COUNTED = (
     "STALE_CATALOGUE",
     "PARTIAL_LOG",
     "PAYLOADS_WITHHELD",
+    UNCHECKED,
 )
 
 type Check = Callable[[Sequence[str], ledger.Ledger, Told], Iterator[Verified]]
@@ -86,7 +88,7 @@ def verify(
         check = None
         wanted = 1 if run is not None else crew.worthwhile(folder) if jobs is None else jobs
         if wanted > 1:
-            team = stack.enter_context(Crew(folder, connection, wanted))
+            team = stack.enter_context(Crew(folder, connection, wanted, deep=terms.deep))
             check = team.check if team.begin() else None
         told = Backlog(folder, say).watched(progress)
         verdict = verify_records(SqliteRecords(connection), run, terms, told, check=check)
@@ -117,7 +119,7 @@ def verify_records(
     runs = sorted({*records.runs(), *claimed, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
     bar = _Bar(progress, extent.expected)
-    for found in (check or partial(run_check.check_all, records))(runs, log, bar.add):
+    for found in (check or partial(run_check.check_all, records, terms.deep))(runs, log, bar.add):
         each = found.run
         committed = log.runs.get(each, ledger.Commitment())
         tally.add(found.tally)

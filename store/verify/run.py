@@ -8,7 +8,8 @@ from store.core.event import Event
 from store.core.model import LogPoint
 from store.envelopes import Envelope
 from store.verify import chain, heads
-from store.verify.bodies import BodyCheck
+from store.verify.bodies import BodyCheck, Contents
+from store.verify.deep import Deep
 from store.verify.ledger import Ledger
 from store.verify.records import CatalogueRow, Records
 from store.verify.verdict import Tally
@@ -33,14 +34,15 @@ class Verified:
     tally: Tally
 
 
-def check_all(records: Records, runs: Iterable[str], log: Ledger, told: Told) -> Iterator[Verified]:
+def check_all(records: Records, deep: bool, runs: Iterable[str], log: Ledger, told: Told) -> Iterator[Verified]:
     """Verifies one run after the other, as `check` does."""
-    return (check(records, run, log, told) for run in runs)
+    return (check(records, run, log, told, deep=deep) for run in runs)
 
 
-def check(records: Records, run: str, log: Ledger, told: Told) -> Verified:
+def check(records: Records, run: str, log: Ledger, told: Told, *, deep: bool) -> Verified:
     """Verifies a run of `records`; `log` has to know what the log says of it. `told` hears of so many events more."""
     tally, extent = Tally(), records.extent
+    facts = Deep(run, Tally()) if deep else None
     bodies = BodyCheck(run, log, records) if extent.bodies else None
     taken = 0
 
@@ -50,10 +52,13 @@ def check(records: Records, run: str, log: Ledger, told: Told) -> Verified:
         if taken % TOLD_EVENTS == 0:
             told(TOLD_EVENTS)
         named = None if happened is None else draft.commitments(happened.facts, row.raw)
+        contents: Contents = {}
         if bodies is not None:
-            bodies.event(row.seq, named)
+            contents = bodies.event(row.seq, named)
         elif named is not None:
             tally.counts["PAYLOADS_WITHHELD"] += len(named)
+        if facts is not None and happened is not None:
+            facts.event(happened, contents)
 
     found = chain.walk(run, records.events(run), log, tally, take, ordered=extent.ordered)
     told(taken % TOLD_EVENTS)
@@ -61,5 +66,7 @@ def check(records: Records, run: str, log: Ledger, told: Told) -> Verified:
     if bodies is not None and (found.count or run not in log.runs or log.runs[run].pruned):
         bodies.end(found)
         tally.add(bodies.tally)
+    if facts is not None:
+        tally.add(facts.tally)
     count = 0 if bodies is None else bodies.count
     return Verified(run, found.count, count, found.point, found.told, bool(found.unread), tally)

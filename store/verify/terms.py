@@ -9,12 +9,13 @@ from store.verify.policy import NO_POLICY, Policy
 @dataclass(frozen=True, slots=True)
 class Terms:
     """`pin` is the key that is trusted beforehand; `held` a checkpoint that was kept elsewhere; `policy` is what is
-    asked for beyond.
+    asked for beyond; `deep` asks for what events say of bodies to be derived again.
     """
 
     pin: VerifierKey | None = None
     held: SignedCheckpoint | None = None
     policy: Policy = NO_POLICY
+    deep: bool = False
 
     @property
     def pins(self) -> tuple[VerifierKey, ...]:

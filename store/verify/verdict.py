@@ -54,6 +54,7 @@ CODES: Mapping[str, str] = {
     "V605": "stored bytes that belong to no body",
     "V606": "present without a commitment, or erased on record",
     "V607": "over the limit",
+    "V620": "a derived fact differs from the body",
 }
 
 LIMITS = (

@@ -17,7 +17,7 @@ from addons.guard import UnsafeAddress
 from addons.recorder import EngineFailed, NoAuthority, Recorder, RecorderOptions
 from store.core.errors import UnknownRun
 from store.trust import NoRoots
-from store.verify import verify
+from store.verify import Terms, verify
 from store.writer import Writer
 from tests.addons.raw import ask, connected, get, served, until
 from tests.addons.recording import Recording, recording
@@ -149,7 +149,7 @@ async def test_what_was_recorded_verifies(tmp_path: Path, provider: Provider) ->
     async with recording(tmp_path) as made:
         for path in ("/a", "/fault/slow-sse?n=2&ms=5", "/fault/reset"):
             await ask(made.recorder.port, get(provider.url + path))
-    verdict = verify(made.folder, "last")
+    verdict = verify(made.folder, "last", Terms(deep=True))
     assert verdict.findings == ()
 
 

@@ -40,7 +40,7 @@ def test_a_store_that_never_holds_still_is_read_by_one(sealed: Path, monkeypatch
 def test_all_of_them_read_the_moment_at_which_they_began(tmp_path: Path) -> None:
     with tape(tmp_path) as made:
         run = made.run([Call()], close=False)
-        with Crew(made.folder, connection := crew.opened(made.folder), 2) as team:
+        with Crew(made.folder, connection := crew.opened(made.folder), 2, deep=False) as team:
             crew.begin(connection)
             made.note(run, b"before they all begin").result(30)
             assert team.begin()
@@ -54,7 +54,7 @@ def test_all_of_them_read_the_moment_at_which_they_began(tmp_path: Path) -> None
 def test_a_process_that_is_killed_is_said_in_a_sentence(sealed: Path) -> None:
     with (
         contextlib.closing(crew.opened(sealed / "store")) as connection,
-        Crew(sealed / "store", connection, 1) as team,
+        Crew(sealed / "store", connection, 1, deep=False) as team,
     ):
         assert team.begin()
         ((process, _),) = team._members
