@@ -23,6 +23,7 @@ VERBS = (
     "verify",
     "scan",
     "replay",
+    "learn",
     "fork",
     "export",
     "import",

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 
 from replay_server.answer import Recorded, ending
@@ -65,6 +66,12 @@ class Tape:
         self._authorities = list(
             dict.fromkeys(Authority(place.scheme, place.host, place.port) for place in self.endpoints)
         )
+
+    def under(self, rules: Rules) -> "Tape":
+        """The same tape under other rules."""
+        other = copy(self)
+        other.rules, other.used = rules, set()
+        return other
 
     def step(self, index: int) -> int:
         """The step that a person counts."""
