@@ -37,9 +37,10 @@ def _telemetry(tape: Tape) -> Iterator[Endpoint]:
     """The endpoints that take telemetry; what the recording says of one of its exchanges goes for all."""
     judged: set[Endpoint] = set()
     for index, (exchange, endpoint) in enumerate(zip(tape.exchanges, tape.endpoints, strict=True)):
-        if exchange.facts.kind == TELEMETRY:
+        told = exchange.facts.kind
+        if told == TELEMETRY:
             yield endpoint
-        elif exchange.facts.kind is None and endpoint not in judged:
+        elif told is None and endpoint not in judged:
             judged.add(endpoint)
             if kind(Asked(endpoint, b"", tape.headers(index))) == TELEMETRY:
                 yield endpoint

@@ -59,13 +59,13 @@ class Tape:
             found, self.names = gathered(reader, run)
         self.exchanges = [step for step in found if isinstance(step, Exchange)]
         self.happenings = [step for step in found if isinstance(step, Happening)]
-        self.places = [self._endpoint(exchange) for exchange in self.exchanges]
-        self.endpoints = [split(place)[0] for place in self.places]
-        self._known = frozenset(self.endpoints)
-        self._unreached = {(place.host, place.port) for place in self.endpoints if place.method == CONNECT}
-        self._authorities = list(
-            dict.fromkeys(Authority(place.scheme, place.host, place.port) for place in self.endpoints)
-        )
+        self.places = list(self._placed())
+        without_model = {place: split(place)[0] for place in dict.fromkeys(self.places)}
+        self.endpoints = [without_model[place] for place in self.places]
+        known = dict.fromkeys(without_model.values())
+        self._known = frozenset(known)
+        self._unreached = {(place.host, place.port) for place in known if place.method == CONNECT}
+        self._authorities = list(dict.fromkeys(Authority(place.scheme, place.host, place.port) for place in known))
 
     def under(self, rules: Rules) -> "Tape":
         """The same tape under other rules."""
@@ -225,6 +225,20 @@ class Tape:
             return tuple(chunks.decode(self._reader.body(event, facts.chunks)))
         except Malformed:
             return ()
+
+    def _placed(self) -> Iterator[Endpoint]:
+        """Where each request went; long recordings go to few places, so each is worked out once."""
+        known: dict[tuple[object, ...], Endpoint] = {}
+        for exchange in self.exchanges:
+            facts = exchange.facts
+            texts = facts.method, facts.scheme, facts.host, facts.path
+            if not all(type(text) is str for text in texts):  # a text that lies apart is read each time
+                yield self._endpoint(exchange)
+                continue
+            said = (*texts, facts.port)
+            if said not in known:
+                known[said] = self._endpoint(exchange)
+            yield known[said]
 
     def _endpoint(self, exchange: Exchange) -> Endpoint:
         facts = exchange.facts
