@@ -20,6 +20,7 @@ VERBS = (
     "record",
     "runs",
     "show",
+    "find",
     "verify",
     "scan",
     "replay",

@@ -2,10 +2,12 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from addons.options import RecorderOptions
 from addons.recorder import Counts, Recorder
+from store.core.leaf import PolicyKind
+from store.policies import note
 from store.writer import Writer
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -14,8 +16,9 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 class Service:
     """The long-lived recorder."""
 
-    def __init__(self, writer: Writer, options: RecorderOptions) -> None:
+    def __init__(self, writer: Writer, options: RecorderOptions, in_force: Mapping[PolicyKind, str]) -> None:
         self._writer = writer
+        self._in_force = in_force
         self._options = options
 
     async def run(self, ready: Callable[[int], None]) -> Counts:
@@ -26,6 +29,7 @@ class Service:
         recorder = Recorder(self._writer, self._options)
         await recorder.start()
         try:
+            await note(self._writer, self._in_force)
             ready(recorder.port)
             await _told_to_end()
         finally:

@@ -113,6 +113,8 @@ def verify_records(
     tally, extent, policy = tally or Tally(), records.extent, terms.policy
     log = (ledger if extent.whole_log else proven).check(records, tally, terms.pins)
     vouched = None if terms.held is None else holding.check(terms.held, log, tally)
+    if extent.runs is None:  # of a bundle, whoever made it has signed more since
+        holding.check_memory(terms.signed, log, tally)
     hearing = Hearing(policy, anchors.check(extent, log, policy, tally), log, vouched)
     catalogue = records.catalogue()
     claimed = log.runs if extent.runs is None else extent.runs
