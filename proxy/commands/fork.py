@@ -1,6 +1,5 @@
 """`edgetape fork`: run an agent again up to a step, answer that otherwise, and let it go on from there."""
 
-import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from proxy import loop
+from proxy import loop, upkeep
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, Order
@@ -115,7 +114,6 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     from store.authority import Authority
     from store.core import redact
     from store.reader import Reader
-    from store.writer import Writer
 
     shared: Shared = context.obj
     talk = Talk.of(context)
@@ -137,7 +135,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             fork=fork,
         )
         authority = Authority.open_or_create(shared.authority)
-        with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+        with upkeep.opened(talk, shared) as writer:
             stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
             try:
                 report = loop.run(talk, replay(stage, info, revived, options))

@@ -1,6 +1,5 @@
 """`edgetape replay`: run an agent again, answered from a recording, with no way out."""
 
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TypedDict, Unpack
 
 import click
 
-from proxy import loop
+from proxy import loop, upkeep
 from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, OnMiss, Order
@@ -84,7 +83,6 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     from store.authority import Authority
     from store.core import redact
     from store.reader import Reader
-    from store.writer import Writer
 
     configured = nearest(Path.cwd())
     ignored = (*configured.ignore, *given["ignored"])
@@ -114,7 +112,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             agent_rules=not given["no_agent_rules"],
             secrets=redact.secrets_of(revived.environment),
         )
-        with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+        with upkeep.opened(talk, shared) as writer:
             stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
             try:
                 report = loop.run(talk, replay(stage, info, revived, options))
