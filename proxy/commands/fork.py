@@ -61,6 +61,7 @@ class Given(TypedDict):
     allowed_ports: Sequence[int]
     as_json: bool
     report: Path | None
+    junit: Path | None
 
 
 @click.command(cls=Wrapper, short_help="Run an agent again, and let it go another way.", epilog=_EPILOG)
@@ -86,6 +87,7 @@ class Given(TypedDict):
     "allow-local",
     "json",
     "report",
+    "junit",
 )
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
@@ -106,7 +108,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         )
 
     from proxy.agent import AgentNotStarted
-    from proxy.ending import tell
+    from proxy.ending import Outlets, tell
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from replay_server.modes import NotAllowed
@@ -144,7 +146,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
                 return error.exit_code
             except NotAllowed as error:
                 raise Misuse(str(error), hint=error.hint) from error
-    return tell(talk, report, path=given["report"], as_json=given["as_json"])
+    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
 
 
 def _said(given: Given) -> _Said:

@@ -38,6 +38,7 @@ class Given(TypedDict):
     allowed_ports: Sequence[int]
     as_json: bool
     report: Path | None
+    junit: Path | None
 
 
 @click.command(cls=Wrapper, short_help="Run an agent again, from a recording.", epilog=_EPILOG)
@@ -58,6 +59,7 @@ class Given(TypedDict):
     "allow-local",
     "json",
     "report",
+    "junit",
 )
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
@@ -73,7 +75,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     from proxy.agent import AgentNotStarted
     from proxy.configuration import nearest
-    from proxy.ending import tell
+    from proxy.ending import Outlets, tell
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from replay_server.modes import NotAllowed, Pace
@@ -119,4 +121,4 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             except AgentNotStarted as error:
                 talk.error(str(error), error.hint)
                 return error.exit_code
-    return tell(talk, report, path=given["report"], as_json=given["as_json"])
+    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
