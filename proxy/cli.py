@@ -25,6 +25,7 @@ VERBS = (
     "scan",
     "replay",
     "fork",
+    "diff",
     "export",
     "import",
     "checkpoint",

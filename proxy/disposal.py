@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
+from proxy import upkeep
 from proxy.commands.runs import distinct
 from proxy.options import Shared
 from proxy.output import as_json_text, table
@@ -63,7 +64,7 @@ def carry_out(shared: Shared, talk: Talk, found: Due, by: str, reason: str | Non
     """
     refused = 0
     total = len(found.plan.steps)
-    with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+    with upkeep.opened(talk, shared) as writer:
         policies.note(writer, in_force(shared)).result()
         with progress(talk, "runs", wanted=True) as told:
             for done, step in enumerate(found.plan.steps, start=1):

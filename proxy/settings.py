@@ -249,6 +249,7 @@ TABLE: Mapping[str, Setting] = {
             member="allowed_ports",
         ),
         Setting("report", "Write the end report as JSON to this file.", _OUTPUT),
+        Setting("junit", "Write what was found as JUnit XML to this file.", _OUTPUT),
         # fork
         Setting("at", "The step at which the fork leaves the recording.", click.IntRange(min=1)),
         Setting("respond", "A file with the body that the step answers.", _FILE),

@@ -1,13 +1,14 @@
 """`edgetape proxy`: the long-lived recorder for many agents."""
 
-import contextlib
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from proxy import upkeep
 from proxy.border import Misuse, Verb
 from proxy.loop import run
 from proxy.options import Shared, options
@@ -67,7 +68,6 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     from proxy.upstream import upstream_proxy
     from store.authority import Authority
     from store.core import redact
-    from store.writer import Writer
 
     shared: Shared = context.obj
     try:
@@ -96,8 +96,8 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         way = Way(port, "NAME", given["token"] or NO_TOKEN, given["host"])
         _announce(talk, shared.store, way, as_json=given["as_json"])
 
-    with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
-        counts = run(talk, Service(writer, recorder, rules).run(ready))
+    with upkeep.opened(talk, shared) as writer:
+        counts = run(talk, Service(writer, recorder, rules).run(ready, partial(upkeep.say_unsigned, talk)))
     talk.say(f"edgetape: recorded {count(counts.exchanges, 'exchange')} and {count(counts.tunnels, 'tunnel')}")
     if counts.distrusted:
         cause = distrust(counts.distrusted)

@@ -1,6 +1,5 @@
 """`edgetape record`: run an agent and record every exchange it has with the outside."""
 
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TypedDict, Unpack
 
 import click
 
+from proxy import upkeep
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.loop import run
 from proxy.options import Shared, options
@@ -69,7 +69,6 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     from proxy.policy import in_force
     from proxy.recording import Plan, record
     from store.authority import Authority
-    from store.writer import Writer
 
     shared: Shared = context.obj
     introduction = Introduction(
@@ -92,14 +91,12 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         refuse_unstartable(argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
         plan = Plan(argv, introduction, recorder, in_force(shared))
-        with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+        with upkeep.opened(talk, shared) as writer:
             warn_of_proxy(talk, os.environ)
             recording = run(talk, record(plan, writer, authority))
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code
-    if writer.signing_failure is not None:
-        talk.warn(f"the recording is not signed: {writer.signing_failure}", writer.signing_failure.hint)
     say_recorded(talk, shared.store, recording)
     return OUR_FAILURE if recording.failure else recording.ended.code
 
