@@ -1,9 +1,6 @@
 """The recorder: listens on the current event loop, records what agents say and hear, and stops without losing any."""
 
 import os
-import shutil
-import tempfile
-from pathlib import Path
 
 from addons import Program, program
 from addons.embedding import Engine, Terms
@@ -18,6 +15,7 @@ from store.core.draft import Draft
 from store.core.errors import EdgetapeError, UnknownRun
 from store.core.model import CloseReason, RunOpen
 from store.core.redact import Redactor
+from store.scratch import Scratch
 from store.writer import Writer
 
 __all__ = ["Counts", "EngineFailed", "NoAuthority", "Recorder", "RecorderOptions"]
@@ -42,7 +40,7 @@ class Recorder:
         self._keeping = Keeping(self._runs, self._flows, self.counts, options)
         self._program: Program = program(self._keeping, options, lambda: self._running.address)
         self._engine: Engine | None = None
-        self._roots: Path | None = None
+        self._roots: Scratch | None = None
         self._port = 0
 
     @property
@@ -57,14 +55,14 @@ class Recorder:
         if not (options.confdir / AUTHORITY_FILE).is_file():
             # mitmproxy would make one of its own, which no agent trusts.
             raise NoAuthority(f"there is no certificate authority in {options.confdir}")
-        self._roots = Path(tempfile.mkdtemp(prefix="edgetape-"))
+        self._roots = Scratch()
         try:
-            (self._roots / "roots.pem").write_bytes(trust.server_roots(os.environ, options.upstream_ca))
+            (self._roots.path / "roots.pem").write_bytes(trust.server_roots(os.environ, options.upstream_ca))
             terms = Terms(
                 host=options.listen_host,
                 port=options.listen_port,
                 confdir=options.confdir,
-                roots=self._roots / "roots.pem",
+                roots=self._roots.path / "roots.pem",
                 silence_s_max=options.silence_s_max,
                 filtered=not is_loopback(options.listen_host),
                 decide=self._program.tunnel.decide,
@@ -142,5 +140,5 @@ class Recorder:
 
     def _clean_up(self) -> None:
         if self._roots is not None:
-            shutil.rmtree(self._roots, ignore_errors=True)
+            self._roots.remove()
             self._roots = None

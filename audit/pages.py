@@ -13,10 +13,14 @@ dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; }
 th, td { padding: .2rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
 td.number { text-align: right; white-space: nowrap; } td.words { overflow-wrap: anywhere; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; } summary { cursor: pointer; overflow-wrap: anywhere; }
+.verdict { font-weight: bold; }
 tr.odd { background: #fff8e1; } tr.bad { background: #fdecea; }
 @media (prefers-color-scheme: dark) {
   body { background: #161616; color: #ddd; } th, td { border-color: #333; }
-  tr.odd { background: #332b00; } tr.bad { background: #3b1512; }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; } summary { cursor: pointer; overflow-wrap: anywhere; }
+.verdict { font-weight: bold; }
+tr.odd { background: #332b00; } tr.bad { background: #3b1512; }
 }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -44,21 +48,43 @@ class RunView:
     rows: tuple[Row, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One step whole: its number, its line, and all of it as text."""
+
+    number: str
+    title: str
+    text: str
+
+
 def report(facts: Sequence[tuple[str, str]], runs: Sequence[RunView]) -> bytes:
-    """The page: `facts` are about the bundle as a whole."""
-    parts = [
+    """The page of a bundle: `facts` are about the bundle as a whole."""
+    return document("edgetape report", _LIMIT, [*_facts(facts), *(part for run in runs for part in _run(run))])
+
+
+def story(run: RunView, limit: str, verdict: str, details: Sequence[Detail]) -> bytes:
+    """The page of one run; `limit` says what the page is not, `verdict` what a replay found."""
+    told = [f'<p class="verdict">{escape(verdict)}</p>'] if verdict else []
+    return document("edgetape run", limit, [*told, *_run(run), "<h2>steps</h2>", *map(_detail, details)])
+
+
+def document(title: str, limit: str, parts: Iterable[str]) -> bytes:
+    """A page that needs nothing else: `parts` are HTML, everything foreign in them escaped."""
+    head = (
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">',
         '<meta name="viewport" content="width=device-width">',
-        f"<title>edgetape report</title><style>\n{_STYLE}</style></head><body>",
-        "<h1>edgetape report</h1>",
-        f'<p class="limit">{escape(_LIMIT)}</p>',
-        *_facts(facts),
-        *(part for run in runs for part in _run(run)),
-        "</body></html>",
-    ]
-    return "".join(f"{part}\n" for part in parts).encode("utf-8", "backslashreplace")
+        f"<title>{escape(title)}</title><style>\n{_STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="limit">{escape(limit)}</p>',
+    )
+    return "".join(f"{part}\n" for part in (*head, *parts, "</body></html>")).encode("utf-8", "backslashreplace")
+
+
+def _detail(one: Detail) -> str:
+    head = f'<details id="step-{escape(one.number)}"><summary>{escape(one.title)}</summary>'
+    return f"{head}<pre>{escape(one.text)}</pre></details>"
 
 
 def _run(run: RunView) -> Iterable[str]:

@@ -27,6 +27,7 @@ from store.ownership import MARKER_VARIABLE, ProcessTree
 EXIT_NOT_EXECUTABLE = 126
 EXIT_NOT_FOUND = 127
 _POLL_SECONDS = 0.05
+_SHEBANG_BYTES_MAX = 256  # as much as Linux reads (execve(2))
 _KILL_ROUNDS_MAX = 20  # a tree that starts processes faster than we end them is left after these
 
 
@@ -132,13 +133,29 @@ def running_agent(
             terminal.restore(modes=ended is not None and ended.signal is not None)
 
 
-def refuse_unknown(command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Raises AgentNotStarted when no program has that name: told before anything is opened for it."""
-    program = command[0]
-    if os.sep not in program and shutil.which(program, mode=os.F_OK, path=environment.get("PATH")) is None:
-        raise _not_started(program, environment, FileNotFoundError())
-    if os.sep in program and not Path(program).exists():
-        raise _not_started(program, environment, FileNotFoundError())
+def refuse_unstartable(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Raises AgentNotStarted for what cannot be executed, as far as that can be seen: before anything is written."""
+    program, path = command[0], environment.get("PATH")
+    found = program if os.sep in program else shutil.which(program, path=path)
+    found = found or shutil.which(program, mode=os.F_OK, path=path)
+    error = _unstartable(Path(found)) if found else FileNotFoundError(errno.ENOENT, program)
+    if error is not None:
+        raise _not_started(program, environment, error)
+
+
+def _unstartable(path: Path) -> OSError | None:
+    """Why execve(2) would refuse a file: it is not there, may not be executed, or its interpreter is not there."""
+    if not path.exists():
+        return FileNotFoundError(errno.ENOENT, str(path))
+    if not path.is_file() or not os.access(path, os.X_OK):
+        return PermissionError(errno.EACCES, str(path))
+    if os.access(path, os.R_OK):
+        with path.open("rb") as file:
+            first = file.readline(_SHEBANG_BYTES_MAX)
+        interpreter = first[2:].split()[:1] if first.startswith(b"#!") else []
+        if interpreter and not Path(os.fsdecode(interpreter[0])).exists():
+            return FileNotFoundError(errno.ENOENT, str(path))
+    return None
 
 
 def _start(command: Sequence[str], environment: Mapping[str, str], folder: Path | None) -> subprocess.Popen[bytes]:

@@ -7,14 +7,15 @@ from datetime import UTC, datetime
 
 import click
 
+from proxy import upkeep
 from proxy.commands.runs import distinct
 from proxy.options import Shared
 from proxy.output import as_json_text, table
-from proxy.policy import note_policies
+from proxy.policy import in_force
 from proxy.progress import progress
 from proxy.talk import Talk
 from proxy.words import count, moment, printable
-from store import database, retention
+from store import database, policies, retention
 from store.core.errors import EdgetapeError
 from store.core.retention import CLASSES, DataClass, Plan, Policy, Step, plan
 from store.erasure import Erasure, ErasureRefused
@@ -63,8 +64,8 @@ def carry_out(shared: Shared, talk: Talk, found: Due, by: str, reason: str | Non
     """
     refused = 0
     total = len(found.plan.steps)
-    with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
-        note_policies(shared, writer)
+    with upkeep.opened(talk, shared) as writer:
+        policies.note(writer, in_force(shared)).result()
         with progress(talk, "runs", wanted=True) as told:
             for done, step in enumerate(found.plan.steps, start=1):
                 refused += not _done(writer, talk, step, found.policy.digest, by, reason or step.why)

@@ -6,9 +6,10 @@ Rules kept here:
 """
 
 from audit import pages
-from audit.pages import Row, RunView
+from audit.pages import RunView
 from proxy.output import as_json_text
-from proxy.timeline import Line, Look, clock, lines
+from proxy.report import row_of
+from proxy.timeline import Line, Look, lines
 from proxy.words import count, duration, microseconds_between, moment, printable
 from store.bundle.export import Excerpt
 from store.bundle.packing import Report
@@ -79,13 +80,7 @@ def _view(events: list[Event], rows: list[Line]) -> RunView:
         facts.append(("ended", f"{said['reason']}, after {lasted}"))
     facts.append(("mode", str(said["mode"])))
     facts.append(("events", count(len(events), "event")))
-    return RunView(f"run{name} {said['id']}", tuple(facts), tuple(_row(row) for row in rows))
-
-
-def _row(line: Line) -> Row:
-    number = "" if line.number is None else str(line.number)
-    took = "" if line.took_us is None else duration(line.took_us)
-    return Row((number, clock(line.at_us), took, line.status, line.words), line.mark)
+    return RunView(f"run{name} {said['id']}", tuple(facts), tuple(row_of(row) for row in rows))
 
 
 def _members(events: list[Event]) -> dict[str, object]:

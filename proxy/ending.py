@@ -1,5 +1,8 @@
-"""Tells how a replay or a fork ended: on stdout, in a file, and in words of which the verdict is the last line."""
+"""Tells how a replay or a fork ended: on stdout, in files, in a CI's summary, and in words, the verdict last."""
 
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -7,25 +10,53 @@ import click
 from proxy.border import OUR_FAILURE
 from proxy.talk import Talk
 from proxy.words import printable
+from replay_server.junit import junit, markdown
 from replay_server.report import Report
 
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
-def tell(talk: Talk, report: Report, *, path: Path | None, as_json: bool) -> int:
+
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """Where it is told besides stderr: files for JSON and for JUnit XML, and JSON on stdout."""
+
+    report: Path | None = None
+    junit: Path | None = None
+    as_json: bool = False
+
+
+def tell(talk: Talk, report: Report, outlets: Outlets, environment: Mapping[str, str] = os.environ) -> int:
     """Says it everywhere, and gives the exit code."""
-    written = path is None or _write(talk, report, path)
-    if as_json:
+    written = [
+        _write(talk, outlets.report, report.json() + "\n"),
+        _write(talk, outlets.junit, junit(report) if outlets.junit is not None else ""),
+        _summarise(talk, report, environment.get(SUMMARY_VARIABLE, "")),
+    ]
+    if outlets.as_json:
         click.echo(report.json())
     *lines, verdict = report.text().splitlines()
     for line in lines:
         talk.say(printable(line))
     talk.always(printable(verdict))
-    return report.exit_code if written else OUR_FAILURE
+    return report.exit_code if all(written) else OUR_FAILURE
 
 
-def _write(talk: Talk, report: Report, path: Path) -> bool:
+def _write(talk: Talk, path: Path | None, text: str) -> bool:
     try:
-        path.write_text(report.json() + "\n", "utf-8")
+        if path is not None:
+            path.write_text(text, "utf-8", errors="backslashreplace")
     except OSError as error:
         talk.error(f"the report cannot be written to {path}: {error.strerror}")
         return False
+    return True
+
+
+def _summarise(talk: Talk, report: Report, path: str) -> bool:
+    """Adds to the summary of a GitHub step. What the user did not ask for by an option costs no exit code."""
+    if path:
+        try:
+            with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(markdown(report))
+        except OSError as error:
+            talk.warn(f"{SUMMARY_VARIABLE} cannot be written: {error.strerror}")
     return True

@@ -5,10 +5,9 @@ import tomllib
 from collections.abc import Mapping
 
 from proxy.options import Shared
+from store.core.leaf import PolicyKind
 from store.core.redact import RULES
 from store.core.retention import CLASSES, Age, BadPolicy, DataClass, Policy
-from store.policies import note
-from store.writer import Writer
 
 _FLOOR = "floor"
 
@@ -47,9 +46,9 @@ def parsed(raw: bytes) -> Policy:
     return Policy(_ages(table, "retention"), floors, hashlib.sha256(raw).hexdigest())
 
 
-def note_policies(shared: Shared, writer: Writer) -> None:
-    """Has the log say when other policies are in force than before. Raises BadPolicy, StoreUnusable."""
-    note(writer, {"retention": policy_of(shared).digest, "redaction": RULES}).result()
+def in_force(shared: Shared) -> dict[PolicyKind, str]:
+    """The digests or versions of all policies in force, for the log (`store.policies`). Raises BadPolicy."""
+    return {"retention": policy_of(shared).digest, "redaction": RULES}
 
 
 def _ages(table: Mapping[str, object], where: str) -> dict[DataClass, Age]:

@@ -2,8 +2,7 @@
 
 import os
 import secrets
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,17 +17,23 @@ from proxy.upstream import upstream_proxy
 from store.authority import Authority
 from store.core import redact
 from store.core.errors import StoreUnusable
+from store.core.leaf import PolicyKind
 from store.labels.classify import RULES
+from store.policies import note
+from store.scratch import scratch
 from store.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be recorded: the agent's command, what its run is called, and what the recorder is told."""
+    """What is to be recorded: the agent's command, what its run is called, what the recorder is told, and
+    the policies in force.
+    """
 
     argv: Sequence[str]
     introduction: Introduction
     options: RecorderOptions
+    in_force: Mapping[PolicyKind, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +65,14 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
     recorder = Recorder(writer, options)
     await recorder.start()
     try:
+        await note(writer, plan.in_force)
         redactor = redact.Redactor(known)
         opening = run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, RULES, redactor)
         run = recorder.open_run(opening, redactor)
         await writer.checkpoint()  # a store that takes nothing, or a missing key, must not be found out later
-        with tempfile.TemporaryDirectory(prefix="edgetape-") as folder:
+        with scratch() as folder:
             way = Way(recorder.port, run, token)
-            environment = passage(os.environ, way, authority, Path(folder), {RUN_VARIABLE: run})
+            environment = passage(os.environ, way, authority, folder, {RUN_VARIABLE: run})
             try:
                 with running_agent(plan.argv, environment) as agent:
                     owner.agent = agent

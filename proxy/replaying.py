@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from proxy.agent import Agent, Ended, running_agent
 from proxy.confinement import Confinement, Unconfined
 from proxy.identity import RUN_VARIABLE, Introduction, run_open
+from proxy.opening import REPLAY_VARIABLE
 from proxy.owner import Owner
 from proxy.passage import Way, passage
 from proxy.revival import Revival
@@ -22,6 +22,7 @@ from store.core.model import Mode, Parent
 from store.core.redact import Redactor
 from store.labels.classify import RULES
 from store.reader import Reader, RunInfo
+from store.scratch import scratch
 from store.writer import Writer
 
 KILL_GRACE_S = 5.0
@@ -64,10 +65,10 @@ async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOp
     await server.start()
     ended: Ended | None = None
     try:
-        with tempfile.TemporaryDirectory(prefix="edgetape-") as folder, _watched(stage):
+        with scratch() as folder, _watched(stage):
             way = Way(server.port, run.id, secrets.token_urlsafe(16))
-            extras = {RUN_VARIABLE: server.run}
-            environment = passage(revival.environment, way, stage.authority, Path(folder), extras)
+            extras = {RUN_VARIABLE: server.run, REPLAY_VARIABLE: run.id}
+            environment = passage(revival.environment, way, stage.authority, folder, extras)
             with running_agent(revival.argv, environment, revival.folder) as agent:
                 owner.agent = agent
                 ended = await _until_end(agent, server.stopped, options.grace_s)

@@ -31,7 +31,9 @@ _SECONDS = click.FloatRange(min=0)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One row of the table; `member` is the parameter's name in the verb where it is not that of the flag."""
+    """One row of the table; `member` is the parameter's name in the verb where it is not that of the flag, `flag_name`
+    the flag where another row has its name.
+    """
 
     name: str
     help: str
@@ -43,6 +45,7 @@ class Setting:
     many: bool = False
     metavar: str | None = None
     member: str = ""
+    flag_name: str = ""
 
     @property
     def variable(self) -> str:
@@ -52,7 +55,7 @@ class Setting:
     @property
     def flags(self) -> tuple[str, ...]:
         """How click is told of it."""
-        return tuple(filter(None, (f"--{self.name}", self.short, self.member)))
+        return tuple(filter(None, (f"--{self.flag_name or self.name}", self.short, self.member)))
 
 
 def _default_store() -> Path:
@@ -143,6 +146,19 @@ TABLE: Mapping[str, Setting] = {
             "Write the bytes of one body of the step to stdout, as stored.",
             click.Choice(("request", "response")),
         ),
+        Setting("html", "Write the run as one self-contained page to this file, or - for stdout.", str, metavar="FILE"),
+        # find
+        Setting("regex", "PATTERN is a regular expression.", flag=True),
+        Setting("find-host", "Only steps that went to this host; * for any letters.", str, flag_name="host"),
+        Setting("tool", "Only steps of this tool; * for any letters.", str),
+        Setting("since", "Only runs opened since: 30d, 12h, or a date.", str),
+        Setting(
+            "empty",
+            "Only steps whose answer has nothing at this JSON Pointer; '' is all of it.",
+            str,
+            metavar="POINTER",
+        ),
+        Setting("reports", "Write each run that was found as a page into this folder.", _FOLDER, metavar="FOLDER"),
         # verify
         Setting(
             "pin",
@@ -233,6 +249,7 @@ TABLE: Mapping[str, Setting] = {
             member="allowed_ports",
         ),
         Setting("report", "Write the end report as JSON to this file.", _OUTPUT),
+        Setting("junit", "Write what was found as JUnit XML to this file.", _OUTPUT),
         # fork
         Setting("at", "The step at which the fork leaves the recording.", click.IntRange(min=1)),
         Setting("respond", "A file with the body that the step answers.", _FILE),

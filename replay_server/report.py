@@ -112,7 +112,7 @@ def report(
 
 def drift_document(drift: Drifted) -> dict[str, Json]:
     """One first cause."""
-    first, *rest = [_change(change) for change in drift.changes]
+    first, *rest = [change_document(change) for change in drift.changes]
     further: list[Json] = list(rest)
     return {
         "step": drift.step,
@@ -145,7 +145,8 @@ def _counts(found: Findings, clients: Clients, ending: Ending) -> dict[str, int]
     }
 
 
-def _change(change: Change) -> dict[str, Json]:
+def change_document(change: Change) -> dict[str, Json]:
+    """One place that differs."""
     recorded, live = change.values
     return {
         "kind": str(change.kind),

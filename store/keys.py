@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from store import signing
+from store import memory, signing
 from store.core import checkpoint
 from store.core.checkpoint import Checkpoint, VerifierKey
-from store.core.errors import KeyUnavailable
+from store.core.errors import KeyUnavailable, Malformed
 from store.core.keyring import Keyring
+from store.memory import Memory
 from store.signing import SigningKey
 
 _DAMAGED = "run `edgetape verify`; if that finds nothing wrong, move the file away"
@@ -68,16 +69,16 @@ class Signer:
         end. Raises KeyUnavailable when the log is shorter than, or other than, what was signed last.
         """
         with self.alone() as descriptor:
-            size, root = self._recall(descriptor)
+            known = self._recall(descriptor)
             statement = state()
-            if size > statement.size or (size and root_at(size) != root):
+            if known.size > statement.size or (known.size and root_at(known.size) != known.root):
                 raise KeyUnavailable(
-                    f"the log is not the one of which {size} leaves were signed before: it was rolled back or changed",
+                    f"another log is signed already, of {known.size} leaves: this one was rolled back or changed",
                     hint=f"run `edgetape verify`; if you restored a backup on purpose, move {self._memory} away",
                 )
             key = self.keys.current
             private = self.private(key)
-            os.pwrite(descriptor, f"{statement.size:020} {statement.root.hex()}\n".encode(), 0)
+            os.pwrite(descriptor, Memory(statement.size, statement.root).line, 0)
             os.fsync(descriptor)
             return statement, checkpoint.note(statement, key, private.sign(statement.text))
 
@@ -96,14 +97,10 @@ class Signer:
 
     @property
     def _memory(self) -> Path:
-        return signing.memory(self.folder, self.origin)
+        return memory.path(self.folder, self.origin)
 
-    def _recall(self, descriptor: int) -> tuple[int, bytes]:
-        line = os.pread(descriptor, 200, 0)
-        if not line:
-            return 0, b""
-        size, _, root = line.decode("ascii", "replace").strip().partition(" ")
+    def _recall(self, descriptor: int) -> Memory:
         try:
-            return int(size), bytes.fromhex(root)
-        except ValueError:
+            return Memory.parse(os.pread(descriptor, 200, 0))
+        except Malformed:
             raise KeyUnavailable(f"the signer's memory {self._memory} is damaged", hint=_DAMAGED) from None

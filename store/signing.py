@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from store.core.checkpoint import VerifierKey
 from store.core.errors import KeyUnavailable
+from store.memory import stem
 
 COMMAND_TIMEOUT_S = 30.0
 
@@ -118,7 +119,7 @@ def new_file_key() -> FileKey:
 
 def keep(folder: Path, origin: str, key: SigningKey, label: str = "") -> Path:
     """Writes a key's file; `label` tells later keys of a store apart. Raises KeyUnavailable if it is there."""
-    path = folder / f"{_stem(origin)}{label and f'.{label}'}{key.suffix}"
+    path = folder / f"{stem(origin)}{label and f'.{label}'}{key.suffix}"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_new(path, key.content)
@@ -137,11 +138,6 @@ def find(folder: Path, key: VerifierKey) -> tuple[SigningKey, Path]:
         if private.public == key.public:
             return private, path
     raise KeyUnavailable(f"the signing key {found[0]} is not the one of this store ({key})", hint=_LOST)
-
-
-def memory(folder: Path, origin: str) -> Path:
-    """Where the signer of a store remembers what it signed last."""
-    return folder / f"{_stem(origin)}.signed"
 
 
 def command_key(command: Sequence[str], public: bytes) -> CommandKey:
@@ -176,8 +172,8 @@ def public_key(text: bytes) -> bytes:
 
 
 def _files(folder: Path, key: VerifierKey) -> Iterator[Path]:
-    stem = _stem(key.name)
-    for name in (f"{stem}.{key.key_id.hex()}", stem):
+    first = stem(key.name)
+    for name in (f"{first}.{key.key_id.hex()}", first):
         yield folder / f"{name}.pem"
         yield folder / f"{name}.json"
 
@@ -203,10 +199,6 @@ def _signature(said: bytes) -> bytes:
         return base64.b64decode(said.strip(), validate=True)
     except (binascii.Error, ValueError):
         return b""
-
-
-def _stem(origin: str) -> str:
-    return origin.replace("/", "_")
 
 
 def _write_new(path: Path, content: bytes) -> None:

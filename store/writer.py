@@ -38,7 +38,7 @@ from store.splices.guard import Check, Guard
 from store.ticket import Ticket
 
 type Part = Literal["upload", "head", "answer"]
-type Change = Callable[[sqlite3.Connection, str], None]
+type Change = Callable[[sqlite3.Connection, str], object]
 
 
 class Writer:
@@ -52,6 +52,7 @@ class Writer:
         self._leases = folder / "leases"
         self._lease = Lease(self._leases, str(uuid.uuid4()))
         self._opened_ns: dict[str, int] = {}
+        self._announced = False
         self._cadence = cadence
         rhythm = Rhythm(cadence.wait_s, self._due, cadence.committed)
         self._logs = LiveLogs(self._guard)
@@ -64,7 +65,8 @@ class Writer:
     ) -> "Writer":
         """A writer to the store in `folder`, which is made if there is none; `keys` is the folder of its signing key.
 
-        Ends the runs whose recorders died. Raises StoreUnusable or KeyUnavailable.
+        Ends the runs whose recorders died; a writer that then writes nothing leaves no trace. Raises StoreUnusable or
+        KeyUnavailable.
         """
         connection = database.open_for_writing(folder, connect)
         try:
@@ -74,7 +76,6 @@ class Writer:
             connection.close()
             raise
         try:
-            writer._log(leaf.RecorderStart(recorder=writer._lease.owner, version=store.__version__)).result()
             writer._adopt().result()
         except EdgetapeError:
             writer._end()
@@ -85,6 +86,7 @@ class Writer:
 
     def open_run(self, draft: Draft) -> tuple[str, Ticket]:
         """Opens a run: its id (UUIDv7, RFC 9562), and the ticket of event 0. `draft.facts` is a RunOpen."""
+        self._announce()
         run = new_run_id()
         self._opened_ns[run] = time.monotonic_ns()
 
@@ -148,11 +150,7 @@ class Writer:
 
     def take_in(self, arrivals: Sequence[Arrival]) -> Ticket:
         """Takes in runs of another store, all or none; then a checkpoint. The caller has verified them."""
-
-        def apply(connection: sqlite3.Connection) -> None:
-            arrival.take_in(connection, self._logs, arrivals, self.origin, _now())
-
-        ticket = self._committer.submit(lambda: apply)
+        ticket = self.change(lambda connection, ts: arrival.take_in(connection, self._logs, arrivals, self.origin, ts))
         self._checkpoint_or_say()
         return ticket
 
@@ -175,22 +173,19 @@ class Writer:
 
     def hold(self, facts: leaf.HoldSet | leaf.HoldReleased) -> Ticket:
         """Notes that nothing of a run may be erased, or that it may be again."""
-        return self._log(facts)
+        return self.change(lambda connection, ts: log.append(connection, ts, facts))
 
     def change(self, apply: Change, afterwards: Afterwards | None = None) -> Ticket:
         """Does something to the store that is no event of an open run, all or nothing; `apply` gets the wall clock."""
-
-        def at(connection: sqlite3.Connection) -> None:
-            apply(connection, _now())
-            self._cadence.leaf()
-
-        return self._committer.submit(lambda: at, afterwards)
+        self._announce()
+        return self._change(apply, afterwards)
 
     def close(self) -> None:
         """Returns when all that was queued is on disk and signed, and the thread has ended; more is refused then."""
         self._compactor.stop()
-        self._log(leaf.RecorderStop(recorder=self._lease.owner))
-        self._checkpoint_or_say()
+        if self._announced:
+            self._log(leaf.RecorderStop(recorder=self._lease.owner))
+            self._checkpoint_or_say()
         self._end()
 
     def _end(self) -> None:
@@ -237,11 +232,21 @@ class Writer:
 
         return self._committer.submit(lambda: apply)
 
-    def _log(self, facts: leaf.Leaf) -> Ticket:
-        def append(connection: sqlite3.Connection, ts: str) -> None:
-            log.append(connection, ts, facts)
+    def _announce(self) -> None:
+        """Says that this writer is at work, before the first thing that it writes."""
+        if not self._announced:
+            self._announced = True
+            self._log(leaf.RecorderStart(recorder=self._lease.owner, version=store.__version__))
 
-        return self.change(append)
+    def _change(self, apply: Change, afterwards: Afterwards | None = None) -> Ticket:
+        def at(connection: sqlite3.Connection) -> None:
+            apply(connection, _now())
+            self._cadence.leaf()
+
+        return self._committer.submit(lambda: at, afterwards)
+
+    def _log(self, facts: leaf.Leaf) -> Ticket:
+        return self._change(lambda connection, ts: log.append(connection, ts, facts))
 
     def _checkpoint_or_say(self) -> Ticket:
         return self._remembered(self.checkpoint())

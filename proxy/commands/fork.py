@@ -1,6 +1,5 @@
 """`edgetape fork`: run an agent again up to a step, answer that otherwise, and let it go on from there."""
 
-import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from proxy import loop
+from proxy import loop, upkeep
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, Order
@@ -62,6 +61,7 @@ class Given(TypedDict):
     allowed_ports: Sequence[int]
     as_json: bool
     report: Path | None
+    junit: Path | None
 
 
 @click.command(cls=Wrapper, short_help="Run an agent again, and let it go another way.", epilog=_EPILOG)
@@ -87,6 +87,7 @@ class Given(TypedDict):
     "allow-local",
     "json",
     "report",
+    "junit",
 )
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
@@ -107,7 +108,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         )
 
     from proxy.agent import AgentNotStarted
-    from proxy.ending import tell
+    from proxy.ending import Outlets, tell
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from replay_server.modes import NotAllowed
@@ -115,7 +116,6 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     from store.authority import Authority
     from store.core import redact
     from store.reader import Reader
-    from store.writer import Writer
 
     shared: Shared = context.obj
     talk = Talk.of(context)
@@ -137,7 +137,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             fork=fork,
         )
         authority = Authority.open_or_create(shared.authority)
-        with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+        with upkeep.opened(talk, shared) as writer:
             stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
             try:
                 report = loop.run(talk, replay(stage, info, revived, options))
@@ -146,7 +146,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
                 return error.exit_code
             except NotAllowed as error:
                 raise Misuse(str(error), hint=error.hint) from error
-    return tell(talk, report, path=given["report"], as_json=given["as_json"])
+    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
 
 
 def _said(given: Given) -> _Said:

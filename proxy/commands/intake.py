@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from proxy import upkeep
 from proxy.border import Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
@@ -23,15 +24,12 @@ def command(context: click.Context, file: Path, key: str | None, as_json: bool) 
 
     They keep their ids, are listed with the log that they come from, and can be shown, verified and replayed.
     """
-    import contextlib
-
     from proxy.vkey import verifier_key
     from store.bundle.intake import take_in
-    from store.writer import Writer
 
     shared: Shared = context.obj
     pin = verifier_key(key)
-    with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+    with upkeep.opened(Talk.of(context), shared) as writer:
         verdict, runs = take_in(file, writer, pin)
     if as_json:
         click.echo(as_json_text({"runs": runs, "verdict": verdict.record}))

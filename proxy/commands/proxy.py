@@ -1,13 +1,14 @@
 """`edgetape proxy`: the long-lived recorder for many agents."""
 
-import contextlib
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from proxy import upkeep
 from proxy.border import Misuse, Verb
 from proxy.loop import run
 from proxy.options import Shared, options
@@ -59,20 +60,21 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
     from addons.guard import UnsafeAddress, check_address
     from addons.options import RecorderOptions
+    from proxy.opening import refuse_in_replay, warn_of_proxy
     from proxy.passage import Way
-    from proxy.policy import note_policies
+    from proxy.policy import in_force
     from proxy.service import Service
     from proxy.silence import distrust
     from proxy.upstream import upstream_proxy
     from store.authority import Authority
     from store.core import redact
-    from store.writer import Writer
 
     shared: Shared = context.obj
     try:
         check_address(given["host"], given["token"])
     except UnsafeAddress as error:
         raise Misuse(str(error), hint=error.hint) from error
+    refuse_in_replay(os.environ)
     authority = Authority.open_or_create(shared.authority)
     recorder = RecorderOptions(
         confdir=authority.folder,
@@ -87,15 +89,15 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         secrets=redact.secrets_of(os.environ),
         idle_close_s=given["idle"],
     )
-    talk = Talk.of(context)
+    talk, rules = Talk.of(context), in_force(shared)
 
     def ready(port: int) -> None:
+        warn_of_proxy(talk, os.environ)
         way = Way(port, "NAME", given["token"] or NO_TOKEN, given["host"])
         _announce(talk, shared.store, way, as_json=given["as_json"])
 
-    with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
-        note_policies(shared, writer)
-        counts = run(talk, Service(writer, recorder).run(ready))
+    with upkeep.opened(talk, shared) as writer:
+        counts = run(talk, Service(writer, recorder, rules).run(ready, partial(upkeep.say_unsigned, talk)))
     talk.say(f"edgetape: recorded {count(counts.exchanges, 'exchange')} and {count(counts.tunnels, 'tunnel')}")
     if counts.distrusted:
         cause = distrust(counts.distrusted)

@@ -1,6 +1,5 @@
 """`edgetape record`: run an agent and record every exchange it has with the outside."""
 
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TypedDict, Unpack
 
 import click
 
+from proxy import upkeep
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.loop import run
 from proxy.options import Shared, options
@@ -62,18 +62,18 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         raise Misuse("no command to record", hint="edgetape record -- python my_agent.py")
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
     from addons.options import RecorderOptions
-    from proxy.agent import AgentNotStarted, refuse_unknown
+    from proxy.agent import AgentNotStarted, refuse_unstartable
     from proxy.closing import say_recorded
     from proxy.identity import Introduction, parent_in
-    from proxy.policy import note_policies
+    from proxy.opening import join_replay, named, warn_of_proxy
+    from proxy.policy import in_force
     from proxy.recording import Plan, record
     from store.authority import Authority
-    from store.writer import Writer
 
     shared: Shared = context.obj
     introduction = Introduction(
-        name=given["name"],
-        workflow=given["workflow"],
+        name=named("name", given["name"]),
+        workflow=named("workflow", given["workflow"]),
         labels=dict(_label(label) for label in given["labels"]),
         parent=parent_in(shared.store, os.environ),
     )
@@ -87,16 +87,16 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     )
     talk = Talk.of(context)
     try:
-        refuse_unknown(argv, os.environ)
+        join_replay(talk, argv, os.environ)
+        refuse_unstartable(argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
-        with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
-            note_policies(shared, writer)
-            recording = run(talk, record(Plan(argv, introduction, recorder), writer, authority))
+        plan = Plan(argv, introduction, recorder, in_force(shared))
+        with upkeep.opened(talk, shared) as writer:
+            warn_of_proxy(talk, os.environ)
+            recording = run(talk, record(plan, writer, authority))
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code
-    if writer.signing_failure is not None:
-        talk.warn(f"the recording is not signed: {writer.signing_failure}", writer.signing_failure.hint)
     say_recorded(talk, shared.store, recording)
     return OUR_FAILURE if recording.failure else recording.ended.code
 

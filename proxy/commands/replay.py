@@ -1,6 +1,5 @@
 """`edgetape replay`: run an agent again, answered from a recording, with no way out."""
 
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TypedDict, Unpack
 
 import click
 
-from proxy import loop
+from proxy import loop, upkeep
 from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, OnMiss, Order
@@ -39,6 +38,7 @@ class Given(TypedDict):
     allowed_ports: Sequence[int]
     as_json: bool
     report: Path | None
+    junit: Path | None
 
 
 @click.command(cls=Wrapper, short_help="Run an agent again, from a recording.", epilog=_EPILOG)
@@ -59,6 +59,7 @@ class Given(TypedDict):
     "allow-local",
     "json",
     "report",
+    "junit",
 )
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
@@ -74,7 +75,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     from proxy.agent import AgentNotStarted
     from proxy.configuration import nearest
-    from proxy.ending import tell
+    from proxy.ending import Outlets, tell
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from replay_server.modes import NotAllowed, Pace
@@ -84,7 +85,6 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     from store.authority import Authority
     from store.core import redact
     from store.reader import Reader
-    from store.writer import Writer
 
     configured = nearest(Path.cwd())
     ignored = (*configured.ignore, *given["ignored"])
@@ -114,11 +114,11 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             agent_rules=not given["no_agent_rules"],
             secrets=redact.secrets_of(revived.environment),
         )
-        with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+        with upkeep.opened(talk, shared) as writer:
             stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
             try:
                 report = loop.run(talk, replay(stage, info, revived, options))
             except AgentNotStarted as error:
                 talk.error(str(error), error.hint)
                 return error.exit_code
-    return tell(talk, report, path=given["report"], as_json=given["as_json"])
+    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))

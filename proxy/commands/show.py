@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 
@@ -18,8 +19,9 @@ from store.reader import Reader, RunInfo
 LINES_MAX = 400
 
 _EPILOG = """\b
-With --json: {run, command, steps}; run is as `edgetape runs --json` has it; steps are
-{step, at_us, took_us, status, words, mark}; step is null for what is not counted (a tunnel, a gap).
+With --json: {run, command, steps, verdict}; run is as `edgetape runs --json` has it; steps are
+{step, at_us, took_us, status, words, mark}; step is null for what is not counted (a tunnel, a gap); verdict is
+{words, report} of a replay or a fork, else null.
 With --json and STEP: the same members and {asked, request, response, error, messages}; a body is
 {media_type, coding, length, sha256, text | b64} with its coding undone, or {missing}.
 """
@@ -28,15 +30,22 @@ With --json and STEP: the same members and {asked, request, response, error, mes
 @click.command(cls=Verb, short_help="Show a run, a line a step, or a step whole.", epilog=_EPILOG)
 @click.argument("run", metavar="RUN")
 @click.argument("step", type=click.IntRange(min=1), required=False)
-@options("raw", "json")
+@options("raw", "html", "json")
 @click.pass_context
-def command(context: click.Context, run: str, step: int | None, raw: str | None, as_json: bool) -> int:
+def command(
+    context: click.Context, run: str, step: int | None, raw: str | None, html: str | None, as_json: bool
+) -> int:
     """Show what happened in RUN, a line a step, or its step STEP whole."""
+    if html is not None and (step is not None or as_json):
+        raise Misuse("--html is of a whole run, and is no JSON", hint=f"edgetape show {run} --html run.html")
     if raw is not None and step is None:
         raise Misuse("--raw needs a step", hint=f"edgetape show {run} STEP --raw {raw}")
     shared: Shared = context.obj
     with Reader.open(shared.store) as reader:
         info = reader.find(run)
+        if html is not None:
+            _write_page(context, reader, info, html)
+            return 0
         happened = steps(reader.events(info.id))
         if step is None:
             _show_run(context, reader, info, happened, as_json=as_json)
@@ -50,23 +59,39 @@ def _show_run(
 ) -> None:
     from proxy.commands.runs import as_record
     from proxy.identity import command_of
+    from proxy.verdict import judgement
 
     shared: Shared = context.obj
     argv = command_of(reader, info.id)
     rows = lines(happened, reader)
     standing = reader.standing(info.id)
+    judged = judgement(reader, happened)
     if as_json:
         record = {"run": as_record(info, standing), "command": argv, "steps": [row.as_record() for row in rows]}
-        click.echo(as_json_text(record))
+        verdict = None if judged is None else {"words": judged.words, "report": judged.report}
+        click.echo(as_json_text({**record, "verdict": verdict}))
         return
     for line in (*_head(info, argv), *fate.lines(standing)):
         click.echo(line)
+    if judged is not None:
+        click.echo(f"verdict: {judged.words}")
     if rows:
         click.echo()
         heads = ("step", "at", "took", "status", "what")
         table(shared.color, heads, [_cells(row) for row in rows], right=(0, 1, 2), marks=[r.mark for r in rows])
     talk = Talk.of(context)
     talk.say(f"\none step whole: edgetape show {info.id} STEP" if rows else "the run has no steps")
+
+
+def _write_page(context: click.Context, reader: Reader, info: RunInfo, path: str) -> None:
+    from proxy.report import report
+
+    written = report(reader, info)
+    if path == "-":
+        sys.stdout.buffer.write(written)
+        return
+    Path(path).write_bytes(written)
+    Talk.of(context).say(f"edgetape: run {info.id} is in {path}")
 
 
 def _head(info: RunInfo, argv: Sequence[str]) -> Iterator[str]:

@@ -51,12 +51,13 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
     """
     from store.bundle.proof import verify_bundle
     from store.bundle.source import names_bundle
+    from store.memory import remembered
     from store.verify import LIMITS, Terms, verify
 
     shared: Shared = context.obj
     talk = Talk.of(context)
     held = None if given["held"] is None else _held(given["held"])
-    terms = Terms(verifier_key(given["key"]), held, _policy(given["policy"]), given["deep"])
+    terms = Terms(verifier_key(given["key"]), held, _policy(given["policy"]), given["deep"], remembered(shared.keys))
     with progress(talk, "verifying events", wanted=run is None and not given["as_json"]) as told:
         if run is not None and names_bundle(run):
             verdict = verify_bundle(Path(run), terms, told)

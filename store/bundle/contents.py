@@ -77,7 +77,9 @@ def new_key(raw: bytes) -> str | None:
     except (ValueError, RecursionError):
         return None
     match record:
-        case {"type": "store.created", "vkey": str() as vkey} | {"type": "key.rotate", "new": str() as vkey}:
+        case {"v": 1, "type": "store.created", "vkey": str() as vkey}:
+            return vkey
+        case {"v": 1, "type": "key.rotate", "new": str() as vkey}:
             return vkey
     return None
 

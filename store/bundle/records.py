@@ -16,6 +16,7 @@ from store.core.errors import Malformed
 from store.core.inclusion import Proof
 from store.envelopes import Envelope
 from store.openings import OpeningRow
+from store.payloads import Oversize
 from store.verify.records import CatalogueRow, Extent, Outside
 from store.verify.verdict import Tally
 
@@ -31,8 +32,13 @@ class Blobs:
     exact: bool = True
 
     def body(self, place: int, length: int) -> bytes:
-        """See StoredBodies; one of another length differs in its digest too."""
-        return bytes(self.members[f"blobs/{self.lines[place].sha256}"])
+        """See StoredBodies."""
+        blob = self.members[f"blobs/{self.lines[place].sha256}"]
+        if len(blob) > length:
+            raise Oversize(f"{len(blob)} bytes, its opening says {length}")
+        if len(blob) < length:
+            raise Malformed(f"{len(blob)} bytes, its opening says {length}")
+        return bytes(blob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +197,12 @@ def _proofs(members: Members, tally: Tally) -> Iterator[Proof]:
 
 
 def _check_claims(bundle: Bundle, tally: Tally) -> None:
-    """What stands beside the evidence for people's use has to say the same as the evidence."""
+    """What stands beside the evidence for people's use has to say the same as the evidence, and nothing may follow
+    what is signed.
+    """
     said = bundle.manifest
+    if said.log == "full" and len(bundle.log) != said.size:
+        tally.find("V104", f"{manifest.LOG} has {len(bundle.log)} leaves, the checkpoint covers {said.size}")
     others = sorted(bundle.rows.keys() - set(said.runs))
     if others:
         tally.find("V101", f"the manifest does not name the run {others[0]}, of which there are events")

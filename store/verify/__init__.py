@@ -113,6 +113,8 @@ def verify_records(
     tally, extent, policy = tally or Tally(), records.extent, terms.policy
     log = (ledger if extent.whole_log else proven).check(records, tally, terms.pins)
     vouched = None if terms.held is None else holding.check(terms.held, log, tally)
+    if extent.runs is None:  # of a bundle, whoever made it has signed more since
+        holding.check_memory(terms.signed, log, tally)
     hearing = Hearing(policy, anchors.check(extent, log, policy, tally), log, vouched)
     catalogue = records.catalogue()
     claimed = log.runs if extent.runs is None else extent.runs
@@ -129,6 +131,8 @@ def verify_records(
         events += found.events
         sealed = committed.sealed(log.checkpoint[0] if log.checkpoint else 0)
         tally.counts["UNSEALED_TAIL"] += max(0, found.events - sealed)
+        if extent.runs is not None and found.events > sealed and log.checkpoint and not log.newer:
+            tally.find("V104", "a bundle holds what its checkpoint covers, and no event above", each, sealed)
         if found.events:
             opened, closed = (found.told.opened, found.told.closed) if found.told else ("", "")
             hearing.hear(Span(each, found.events, found.point, opened, closed), tally)

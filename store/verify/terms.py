@@ -1,21 +1,25 @@
 """What is asked of a verification, and what whoever asks brings with him."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from store.core.checkpoint import SignedCheckpoint, VerifierKey
+from store.memory import Memory
 from store.verify.policy import NO_POLICY, Policy
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """`pin` is the key that is trusted beforehand; `held` a checkpoint that was kept elsewhere; `policy` is what is
-    asked for beyond; `deep` asks for what events say of bodies to be derived again.
+    asked for beyond; `deep` asks for what events say of bodies to be derived again; `signed` is what
+    the signers on this machine remember, as it was before.
     """
 
     pin: VerifierKey | None = None
     held: SignedCheckpoint | None = None
     policy: Policy = NO_POLICY
     deep: bool = False
+    signed: Mapping[str, Memory] = field(default_factory=dict)
 
     @property
     def pins(self) -> tuple[VerifierKey, ...]:

@@ -6,8 +6,8 @@ import re
 from tests.layout.tree import ROOT, files, python_files
 
 LINES_MAX = 300
-# The verifier that lies in every bundle is one file by its nature, and may be judged as one.
-LONGER = {"store/bundle/verifier.py": 646}
+# The verifier in every bundle is one file by its nature, and judged as one: by the lines that do something.
+LONGER = {"store/bundle/verifier.py": 420}
 WRITTEN_BY_HAND = {".py", ".toml", ".html", ".css", ".js", ".sh"}
 
 # The words stand in pieces, so that this file does not break its own rule.
@@ -37,7 +37,20 @@ def test_no_file_outgrows_what_one_can_read_at_once() -> None:
     counted = {
         str(path): len((ROOT / path).read_text().splitlines()) for path in files() if path.suffix in WRITTEN_BY_HAND
     }
-    assert {path: lines for path, lines in counted.items() if lines > LONGER.get(path, LINES_MAX)} == {}
+    assert {path: lines for path, lines in counted.items() if lines > LINES_MAX and path not in LONGER} == {}
+    for path, lines_max in LONGER.items():
+        assert code_lines((ROOT / path).read_text()) < lines_max, path
+
+
+def code_lines(source: str) -> int:
+    """How many lines are neither empty, nor a comment, nor part of a docstring."""
+    told: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+            said = node.body[0]
+            told |= set(range(said.lineno, (said.end_lineno or said.lineno) + 1))
+    lines = enumerate(source.splitlines(), start=1)
+    return sum(1 for at, line in lines if at not in told and line.strip() and not line.strip().startswith("#"))
 
 
 def found(pattern: re.Pattern[str]) -> list[str]:

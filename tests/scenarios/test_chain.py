@@ -79,5 +79,8 @@ def test_a_proxy_that_cannot_be_used_is_said_to_the_agent_and_at_the_end(tmp_pat
     assert "503" in tunnel
     assert plain == "503"
     assert said.code == 125
+    assert said.err.startswith(
+        "edgetape: warning: the proxy that is set is none of http:// or https:// (socks5): whatever"
+    )
     assert "the recording is incomplete: the proxy that is set is none of http:// or https:// (socks5)" in said.err
     assert provider.seen() == ()

@@ -64,6 +64,12 @@ def test_step_eight_shows_the_empty_answer(story: Story) -> None:
     assert (shown["request"]["tool"], shown["response"]["body"]["text"]) == ("requirements.json", "[]")
 
 
+def test_the_run_is_found_by_its_document(story: Story) -> None:
+    hits = story.command.json("find", "MSA-2041")
+    assert isinstance(hits, list)
+    assert {hit["name"] for hit in hits} == {"contract"}
+
+
 @needs_confinement
 def test_with_the_right_answer_at_step_eight_the_agent_says_high_risk(story: Story) -> None:
     forked = story.command.run("fork", "contract", "--at", "8", "--set", f"={ROWS}", "--yes", "--json")
@@ -87,6 +93,8 @@ def test_the_fork_is_a_run_that_is_proved_shown_and_replayed(story: Story) -> No
     assert isinstance(contract, dict)
     assert shown["run"]["parent"]["run"] == contract["run"]["id"]
     assert story.command.run("verify", "last:fork").code == 0
+    assert shown["verdict"]["words"].startswith("FORKED at step 8 (the whole body set)")
+    assert "verdict: FORKED at step 8" in story.command.run("show", "last:fork").out
     story.seen()
     replayed = story.command.run("replay", "last:fork")
     assert (replayed.code, replayed.out.endswith("verdict: high risk\n")) == (0, True), replayed.err
@@ -108,6 +116,22 @@ def test_a_tool_goes_live_where_it_is_named_and_is_refused_where_it_is_not(story
     allowed = story.command.run("fork", "contract", "--at", "8", "--live-step", "--allow", rule, "--yes", "--", *agent)
     assert allowed.code == 0, allowed.err
     assert "GET /compliance/requirements.json" in story.seen()
+
+
+def test_every_run_with_the_same_empty_answer_is_found_and_reported(story: Story) -> None:
+    again = [sys.executable, "-m", "examples.contract_agent", "--model-url", f"{story.provider.url}/v1"]
+    again += ["--tools-url", story.provider.url]
+    for number in range(2):
+        story.command.run("record", "--name", f"contract-{number}", "--", *again)
+    reports = story.command.folder / "reports"
+    asked = ("GB-", "--tool", "requirements.json", "--empty", "", "--since", "30d", "--mode", "record")
+    hits = story.command.json("find", *asked, "--reports", str(reports))
+    assert isinstance(hits, list)
+    assert [(hit["name"], hit["step"]) for hit in hits] == [("contract-1", 8), ("contract-0", 8), ("contract", 8)]
+    assert sorted(path.stem for path in reports.iterdir()) == sorted(hit["run"] for hit in hits)
+    assert "verdict: low risk" not in (reports / f"{hits[0]['run']}.html").read_text()
+    assert "to be a low risk" in (reports / f"{hits[0]['run']}.html").read_text()
+    assert story.command.run("find", "no contract says this").code == 1
 
 
 def test_without_a_terminal_nothing_starts_unless_it_is_meant(story: Story) -> None:

@@ -99,3 +99,17 @@ def test_what_is_not_there_is_a_usage_error_in_one_sentence(
     assert captured.out == ""
     assert sentence in captured.err.splitlines()[0]
     assert captured.err.splitlines()[1].startswith("hint: ")
+
+
+def test_a_run_is_written_as_one_page_that_needs_nothing_else(
+    place: Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "run.html"
+    shown(place, capsys, "last", "--html", str(written))
+    page = written.read_text()
+    assert "run contract " in page
+    assert page.count("<details id=") == 3
+    assert "answer: low risk" in page
+    assert "http" not in page.replace("https://tools.example", "").replace("http-equiv", "").replace("HTTP", "")
+    assert shown(place, capsys, "last", "--html", "-") == page
+    assert run([*place.options, "show", "last", "1", "--html", "-"]) == 2

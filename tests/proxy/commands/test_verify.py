@@ -1,6 +1,7 @@
 """The proof on the command line: its line, its limits, its exit codes."""
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -123,3 +124,20 @@ def test_the_json_has_the_members_that_the_page_documents(place: Folders, capsys
     assert set(json.loads(capsys.readouterr().out)) == MEMBERS
     page = (Path(__file__).parents[3] / "docs" / "verify.md").read_text()
     assert all(f"`{member}`" in page for member in MEMBERS)
+
+
+def test_a_store_that_was_put_back_is_found_where_its_key_is(
+    place: Folders, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backup = place.store.with_name("backup")
+    shutil.copytree(place.store, backup)
+    record_tape(place)
+    shutil.rmtree(place.store)
+    backup.rename(place.store)
+    assert run([*place.options, "verify"]) == 21
+    out = capsys.readouterr().out
+    assert out.startswith("V501: ")
+    assert "rolled back" in out
+    (memory,) = place.keys.glob("*.signed")
+    memory.unlink()
+    assert run([*place.options, "verify"]) == 0

@@ -34,7 +34,7 @@ def judge(path: Path, pin: str | None = None) -> tuple[int, list[tuple[str, int 
     arguments = [str(path), *(["--pin", pin] if pin else [])]
     with redirect_stdout(said), redirect_stderr(io.StringIO()):
         code = verifier.main(arguments, out)
-    return code, sorted({(found, seq) for found, seq, _ in out.findings}, key=str), said.getvalue().splitlines()[-1]
+    return code, sorted({(found, seq) for found, _, seq, _ in out.findings}, key=str), said.getvalue().splitlines()[-1]
 
 
 def found(verdict: Verdict) -> list[tuple[str, int | None]]:

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from store.bundle.proof import verify_bundle
 from store.core import checkpoint, merkle
 from store.core.checkpoint import Checkpoint, SignedCheckpoint
+from store.memory import Memory, remembered
 from store.verify import Terms, verify
 from store.verify.verdict import Verdict
 from store.writer import Writer
+from tests.store.bundle.parcel import export
 from tests.store.verify.attacker import Attacker
 from tests.support.tape import Call, Tape, tape
 
@@ -119,3 +122,32 @@ def test_the_beginning_of_every_log_vouches_for_no_event(recorded: Tape) -> None
     note = checkpoint.sign(Checkpoint(attacker.origin, 0, merkle.Tree().root), attacker.key, key)
     verdict = verify(recorded.folder, terms=Terms(held=checkpoint.parse(note)))
     assert (verdict.exit_code, dict(verdict.flags)["UNWITNESSED"]) == (0, 4)
+
+
+def test_t14_t15_a_store_that_was_put_back_is_found_by_what_its_signer_remembers(
+    recorded: Tape, tmp_path: Path
+) -> None:
+    shutil.copytree(recorded.folder, tmp_path / "backup")
+    go_on(recorded, "two")
+    signed = remembered(recorded.keys)
+    assert verify(recorded.folder, terms=Terms(signed=signed)).exit_code == 0
+    for run in (None, "one"):
+        verdict = verify(tmp_path / "backup", run, Terms(signed=signed))
+        assert [each.code for each in verdict.findings] == ["V501"]
+        assert (verdict.word, verdict.exit_code) == ("DIVERGED", 21)
+
+
+def test_a_log_of_the_same_length_that_is_another_is_found_by_it_too(recorded: Tape) -> None:
+    ((name, known),) = remembered(recorded.keys).items()
+    verdict = verify(recorded.folder, terms=Terms(signed={name: Memory(known.size, bytes(32))}))
+    assert [each.code for each in verdict.findings] == ["V502"]
+    assert verdict.exit_code == 21
+
+
+def test_it_says_nothing_of_another_store_nor_of_a_bundle(recorded: Tape, tmp_path: Path) -> None:
+    ((name, known),) = remembered(recorded.keys).items()
+    assert verify(recorded.folder, terms=Terms(signed={"other": Memory(10**6, bytes(32))})).exit_code == 0
+    assert verify(recorded.folder, terms=Terms(signed={name: Memory()})).exit_code == 0
+    (tmp_path / "one.zip").write_bytes(export(recorded.folder, "one"))
+    later = Memory(known.size + 100, bytes(32))
+    assert verify_bundle(tmp_path / "one.zip", Terms(signed={name: later})).exit_code == 0

@@ -1,0 +1,32 @@
+"""A store that a command writes into, and what its keeper must be told of it."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from proxy.options import Shared
+from proxy.talk import Talk
+from store.core.errors import EdgetapeError
+
+if TYPE_CHECKING:
+    from store.writer import Writer
+
+
+@contextlib.contextmanager
+def opened(talk: Talk, shared: Shared) -> "Iterator[Writer]":
+    """A writer into the store, closed at the end; says which dead recorders' runs cannot be ended, and that nothing
+    signs. Raises StoreUnusable and KeyUnavailable.
+    """
+    from store.writer import Writer
+
+    with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
+        for run, error in writer.unrecovered.items():
+            talk.warn(f"the run {run}, whose recorder died, cannot be ended: {error}", f"edgetape verify {run}")
+        yield writer
+    if writer.signing_failure is not None:
+        say_unsigned(talk, writer.signing_failure)
+
+
+def say_unsigned(talk: Talk, failure: EdgetapeError) -> None:
+    """What is written is kept all the same, and signed by whoever can sign next."""
+    talk.warn(f"what is recorded is not signed: {failure}", failure.hint)
