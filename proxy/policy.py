@@ -38,9 +38,12 @@ def parsed(raw: bytes) -> Policy:
         document = tomllib.loads(raw.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadPolicy(f"no TOML: {error}") from error
+    document.pop("replay", None)  # `proxy/configuration` reads that one
     table = document.pop("retention", {})
     if document or not isinstance(table, dict):
-        raise BadPolicy(f"it has {', '.join(document) or 'no table retention'}", hint="the one table is [retention]")
+        raise BadPolicy(
+            f"it has {', '.join(document) or 'no table retention'}", hint="the tables are [retention] and [replay]"
+        )
     floor = table.pop(_FLOOR, {})
     floors = _ages(floor if isinstance(floor, dict) else dict.fromkeys(CLASSES, floor), f"retention.{_FLOOR}")
     return Policy(_ages(table, "retention"), floors, hashlib.sha256(raw).hexdigest())

@@ -239,6 +239,11 @@ TABLE: Mapping[str, Setting] = {
             many=True,
             member="optionals",
         ),
+        Setting(
+            "repeat-last",
+            "Give the last answer again to a request that is repeated more often than recorded.",
+            flag=True,
+        ),
         Setting("no-agent-rules", "Do without the rules that come with edgetape for known agents.", flag=True),
         Setting("no-confine", "Run the agent with the network it has; the report says UNCONFINED.", flag=True),
         Setting(

@@ -99,6 +99,7 @@ class Findings:
     matched: int = 0
     mapped: int = 0
     optional: int = 0
+    repeated: int = 0
     after_stop: int = 0
     drifted_requests: int = 0
     drifts: list[Drifted] = field(default_factory=list)

@@ -50,6 +50,7 @@ class Match:
 
     tier: Tier
     index: int | None = None
+    again: bool = False  # an exact repetition of what was served
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Matcher:
         if index is not None:
             return Match(Tier.MAPPED, index)
         if live.key in bucket.waiting and not bucket.waiting[live.key]:
-            return Match(Tier.EXHAUSTED, self._last_with(bucket, live.key))
+            return Match(Tier.EXHAUSTED, self._last_with(bucket, live.key), again=True)
         waiting = (index for index in bucket.indices if index not in self.served)
         index = self._nearest(waiting, live)
         if index is not None:

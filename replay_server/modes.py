@@ -34,6 +34,7 @@ class Policy:
 
     on_drift: OnDrift = "stop"
     on_miss: OnMiss = "fail"
+    repeat_last: bool = False
 
     def check(self, *, ci: bool) -> None:
         """Raises NotAllowed for a policy that would let something out."""

@@ -57,6 +57,7 @@ class ReplayOptions:
     ignore: Sequence[str] = ()
     optional: Sequence[str] = ()
     agent_rules: bool = True
+    repeat_last: bool = False
     use_map: bool = True
     local: str = "pass"
     owns_port: Callable[[int], bool] = _nobody

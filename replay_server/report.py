@@ -4,8 +4,8 @@ The JSON is one object:
 
 - schema, verdict (a sentence), exit_code, agent_exit_code (null when the agent was not run or is not known)
 - run, replay: {id, name} of what was replayed, {id} of the replay's own run
-- counts: exchanges, requests, matched, mapped, optional, drifted, reordered, unexpected, exhausted, never_requested,
-  refused, unserved, after_stop, local_tunnels, failed; each a number
+- counts: exchanges, requests, matched, mapped, optional, repeated, drifted, reordered, unexpected, exhausted,
+  never_requested, refused, unserved, after_stop, local_tunnels, failed; each a number
 - stopped_at: the step whose drift ended the replay, or null
 - drifted: first causes, each {step, seq, request, kind, detail, place, pointer, inside, recorded, live, rule, expected,
   changes: the same members for each further change of that request, follows: [steps]}
@@ -132,6 +132,7 @@ def _counts(found: Findings, clients: Clients, ending: Ending) -> dict[str, int]
         "matched": found.matched,
         "mapped": found.mapped,
         "optional": found.optional,
+        "repeated": found.repeated,
         "drifted": found.drifted_requests,
         "reordered": len(found.reordered),
         "unexpected": len(found.unexpected),

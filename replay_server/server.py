@@ -63,7 +63,7 @@ class ReplayServer:
         self, reader: Reader, writer: Writer, run: RunInfo, authority: CertificateAuthority, options: ReplayOptions
     ) -> None:
         """Reads the run's events. Raises BadRule and NotAllowed for options that cannot be had, StoreUnusable."""
-        policy = Policy(options.on_drift, options.on_miss)
+        policy = Policy(options.on_drift, options.on_miss, options.repeat_last)
         policy.check(ci=os.environ.get("CI", "").lower() in ("1", "true"))
         self.options = options
         self.port = 0

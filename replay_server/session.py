@@ -119,6 +119,9 @@ class Session:
         match match.tier:
             case Tier.DRIFTED:
                 return self._drifted(match, ask)
+            case Tier.EXHAUSTED if match.again and match.index is not None and self.policy.repeat_last:
+                self.findings.repeated += 1
+                return self._give(match.index, match.tier, ask)
             case Tier.EXHAUSTED | Tier.UNEXPECTED:
                 return self._missed(match, ask)
         return self._served(match, ask)
@@ -195,6 +198,9 @@ class Session:
 
     def _serve(self, index: int, tier: Tier, ask: _Ask) -> Reply:
         self.findings.map(self.tape.step(index), self._matcher.take(index, ask.form, tier))
+        return self._give(index, tier, ask)
+
+    def _give(self, index: int, tier: Tier, ask: _Ask) -> Reply:
         injects = self._branch is not None and self._branch.injects_at(index)
         outcome = self._branch.answer if self._branch is not None and injects else self.tape.outcome(index)
         match outcome:

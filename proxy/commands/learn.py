@@ -31,7 +31,7 @@ With --json: {schema, runs, pairs, proposals, left}; a proposal is {table, rule,
 @click.pass_context
 def command(context: click.Context, runs: Sequence[str], as_json: bool) -> int:
     """Compare recordings of the same agent, and propose rules for what differs by nature."""
-    from proxy.configuration import nearest
+    from proxy.configuration import configured
     from replay_server.learning import learn
     from replay_server.normalise import Rules
     from replay_server.rules import BadRule
@@ -39,9 +39,9 @@ def command(context: click.Context, runs: Sequence[str], as_json: bool) -> int:
     from store.reader import Reader
 
     shared: Shared = context.obj
-    configured = nearest(Path.cwd())
+    standing = configured(shared.config, Path.cwd())
     try:
-        rules = Rules.of(configured.ignore, configured.optional)
+        rules = Rules.of(standing.ignore, standing.optional)
     except BadRule as error:
         raise Misuse(str(error), hint=error.hint) from error
     with Reader.open(shared.store) as reader:

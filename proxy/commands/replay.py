@@ -34,6 +34,7 @@ class Given(TypedDict):
     no_map: bool
     optionals: Sequence[str]
     no_agent_rules: bool
+    repeat_last: bool
     no_confine: bool
     allowed_ports: Sequence[int]
     as_json: bool
@@ -51,6 +52,7 @@ class Given(TypedDict):
     "ignore",
     "optional",
     "no-agent-rules",
+    "repeat-last",
     "grace",
     "pace",
     "local",
@@ -74,7 +76,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     confinement = Unconfined("as asked") if given["no_confine"] else enter(given["allowed_ports"])
 
     from proxy.agent import AgentNotStarted
-    from proxy.configuration import nearest
+    from proxy.configuration import configured
     from proxy.ending import Outlets, tell
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
@@ -86,9 +88,9 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     from store.core import redact
     from store.reader import Reader
 
-    configured = nearest(Path.cwd())
-    ignored = (*configured.ignore, *given["ignored"])
-    optional = (*configured.optional, *given["optionals"])
+    standing = configured(shared.config, Path.cwd())
+    ignored = (*standing.ignore, *given["ignored"])
+    optional = (*standing.optional, *given["optionals"])
     try:
         Pace.parse(given["pace"])
         Rules.of(ignored, optional)
@@ -112,6 +114,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             ignore=ignored,
             optional=optional,
             agent_rules=not given["no_agent_rules"],
+            repeat_last=given["repeat_last"],
             secrets=redact.secrets_of(revived.environment),
         )
         with upkeep.opened(talk, shared) as writer:

@@ -36,6 +36,7 @@ def test_identical_requests_get_successive_answers_and_then_no_more() -> None:
     taped = Taped(got("/tasks/1"), got("/tasks/1"), got("/tasks/1"))
     matches = [taped.ask(got("/tasks/1")) for _ in range(4)]
     assert [match.index for match in matches] == [0, 1, 2, 2]
+    assert [match.again for match in matches] == [False] * 3 + [True]
     assert [match.tier for match in matches] == [Tier.SAME] * 3 + [Tier.EXHAUSTED]
 
 

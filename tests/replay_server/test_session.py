@@ -109,6 +109,20 @@ async def test_order_as_far_as_it_was_asked_for(place: Place) -> None:
             assert report.exit_code == (40 if found else 42)
 
 
+@pytest.mark.parametrize("repeats", [False, True])
+async def test_the_last_answer_comes_again_only_where_that_was_asked_for(place: Place, repeats: bool) -> None:
+    def tell(recording: Recording) -> None:
+        for turn in range(2):
+            recording.get("http://t.example.com/state", f"state {turn}".encode())
+
+    async with place.replaying(place.record(tell), ReplayOptions(repeat_last=repeats)) as server:
+        answers = [await get(server, "http://t.example.com/state") for _ in range(4)]
+        report = await server.stop(0)
+    assert [b"state 1" in answer for answer in answers] == [False, True, repeats, repeats]
+    counted = (report.exit_code, report.counts["matched"], report.counts["repeated"], report.counts["exhausted"])
+    assert counted == ((0, 2, 2, 0) if repeats else (41, 2, 0, 2))
+
+
 async def test_what_never_came_is_missing_and_not_late(place: Place) -> None:
     second = chat(("user", "q"), ("assistant", "a0"), ("tool", "t0"))
     async with place.replaying(place.record(loop)) as server:
