@@ -2,6 +2,7 @@
 
 import os
 import random
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import cast
 import hypothesis
 import pytest
 
+from tests.support import soak
 from tests.support.sample import MEASURED, Sample
 
 pytest_plugins = ["tests.support.fixtures"]
 
 ROOT = Path(__file__).parent.parent
+_BEGAN = pytest.StashKey[float]()
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 hypothesis.settings.register_profile("sample", deadline=None, max_examples=60, print_blob=True)
@@ -31,6 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the run's seed once, for our own samples and for hypothesis."""
+    config.stash[_BEGAN] = time.time()
     if config.option.seed is None:
         config.option.seed = random.SystemRandom().randrange(1_000_000)
     if config.option.hypothesis_seed is None:
@@ -68,38 +72,32 @@ def own_environment(private_homes: Iterator[Path], monkeypatch: pytest.MonkeyPat
             monkeypatch.delenv(name)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
-    """Print what tests measured; a soak that passed keeps it."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print what tests measured; a soak keeps it."""
+    failed = {report.nodeid for kind in ("failed", "error") for report in terminalreporter.getreports(kind)}
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
-    figures = [
-        (report.nodeid, str(sentence))
-        for report in reports
-        for name, sentence in report.user_properties
-        if name == MEASURED
-    ]
+    figures: dict[str, list[str]] = {}
+    for report in reports:
+        for name, sentence in report.user_properties:
+            if name == MEASURED and str(sentence) not in figures.setdefault(report.nodeid, []):
+                figures[report.nodeid].append(str(sentence))
     if figures:
         terminalreporter.section("measured")
-        for test, sentence in figures:
-            terminalreporter.write_line(f"{test}: {sentence}")
-    if config.option.soak and exitstatus == pytest.ExitCode.OK:
-        write_soak(config.option.seed, len(reports), figures)
+        for test, sentences in figures.items():
+            terminalreporter.write_line(f"{test}: {'; '.join(sentences)}")
+    if config.option.soak and reports:
+        _write_soak(config, {report.nodeid for report in reports}, failed, figures)
 
 
-def write_soak(seed: int, tests: int, figures: list[tuple[str, str]]) -> None:
-    """Write docs/soak.md: when, with which seed, how many, and each figure."""
-    lines = [
-        "# The last soak",
-        "",
-        "Written by `make soak`, which runs every test with its full counts.",
-        "",
-        f"- date: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        f"- seed: {seed}",
-        f"- tests run: {tests}",
-        "",
-        "| test | measured |",
-        "|---|---|",
-        *(f"| `{test}` | {sentence} |" for test, sentence in figures),
-        "",
+def _write_soak(config: pytest.Config, ran: set[str], failed: set[str], figures: dict[str, list[str]]) -> None:
+    """Write docs/soak.md, whether all went well or not: each figure, and each test that failed."""
+    date, seed = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", config.option.seed
+    paths = [argument for argument in config.invocation_params.args if str(argument).startswith("tests")]
+    minutes = (time.time() - config.stash[_BEGAN]) / 60
+    run = soak.Run(date, seed, " ".join(map(str, paths)) or "all tests", len(ran), tuple(sorted(failed)), minutes)
+    rows = [
+        soak.Row(test, "failed" if test in failed else "passed", "; ".join(figures.get(test, ())), seed, date)
+        for test in sorted({*figures, *failed})
     ]
-    (ROOT / "docs").mkdir(exist_ok=True)
-    (ROOT / "docs" / "soak.md").write_text("\n".join(lines))
+    path = ROOT / "docs" / "soak.md"
+    path.write_text(soak.page(path.read_text() if path.exists() else "", run, rows))

@@ -34,6 +34,7 @@ class Given(TypedDict):
     no_map: bool
     optionals: Sequence[str]
     no_agent_rules: bool
+    unverified: bool
     no_confine: bool
     allowed_ports: Sequence[int]
     as_json: bool
@@ -51,6 +52,7 @@ class Given(TypedDict):
     "ignore",
     "optional",
     "no-agent-rules",
+    "unverified",
     "grace",
     "pace",
     "local",
@@ -112,6 +114,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             ignore=ignored,
             optional=optional,
             agent_rules=not given["no_agent_rules"],
+            unverified=given["unverified"],
             secrets=redact.secrets_of(revived.environment),
         )
         with upkeep.opened(talk, shared) as writer:
