@@ -16,12 +16,15 @@ type Pairs = tuple[tuple[bytes, bytes], ...]
 
 @dataclass(slots=True)
 class Counts:
-    """What a recorder has seen: `distrusted` counts by host the agents that do not trust our authority."""
+    """What a recorder has seen: `distrusted` counts by host the agents that do not trust our authority; `cut` what
+    still went on when its run was to end.
+    """
 
     exchanges: int = 0
     tunnels: int = 0
     refused: int = 0
     failures: int = 0
+    cut: int = 0
     unlabelled: int = 0
     distrusted: dict[str, int] = field(default_factory=dict)
     last_failure: str = ""

@@ -122,8 +122,10 @@ class Recorder:
             exchanges = self._flows.of_run(run)
             for live in exchanges:
                 live.stopped = True
+            tunnels = self._program.tunnel.clients_of(run)
+            self.counts.cut += len(exchanges) + len(tunnels)
             clients = (live.flow.client_conn.id for live in exchanges)
-            for client in {*clients, *self._program.tunnel.clients_of(run)}:
+            for client in {*clients, *tunnels}:
                 self._keeping.drop(client)
             await run.until_quiet(LAST_WORDS_S)
 

@@ -6,7 +6,7 @@ from proxy.recording import Recording
 from proxy.silence import distrust, likely_cause
 from proxy.summary import summary
 from proxy.talk import Talk
-from proxy.words import duration, microseconds_between, printable
+from proxy.words import count, duration, microseconds_between, printable
 from store.exchange import steps
 from store.reader import Reader
 
@@ -18,6 +18,12 @@ def say_recorded(talk: Talk, store: Path, recording: Recording) -> None:
         counted = summary(steps(reader.events(run.id)), reader)
     if recording.failure:
         talk.error(f"the recording is incomplete: {recording.failure}", "edgetape verify last")
+    if recording.cut:
+        still = count(recording.cut, "exchange or tunnel", "exchanges or tunnels")
+        talk.warn(
+            f"{still} of processes that outlived the agent went on, and had to be cut",
+            "a long-lived recorder has no agent to end with: edgetape proxy",
+        )
     if counted.exchanges == 0:
         cause = likely_cause(recording.noticed)
         talk.warn(f"no exchange was recorded: {cause.sentence}", cause.hint)

@@ -38,12 +38,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """How it went. `failure` says what was not recorded, empty when nothing was lost."""
+    """How it went. `failure` says what was not recorded, empty when nothing was lost; `cut` counts what still went on
+    after the agent's end.
+    """
 
     run: str
     ended: Ended
     noticed: Noticed
     failure: str
+    cut: int
 
 
 async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
@@ -84,7 +87,9 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
     finally:
         await recorder.stop("operator")
     counts = recorder.counts
-    return Recording(run, ended, Noticed(counts.tunnels, counts.distrusted, ended.code), counts.last_failure or failure)
+    return Recording(
+        run, ended, Noticed(counts.tunnels, counts.distrusted, ended.code), counts.last_failure or failure, counts.cut
+    )
 
 
 async def _close(recorder: Recorder, run: str, ended: Ended) -> str:

@@ -244,6 +244,7 @@ TABLE: Mapping[str, Setting] = {
             "Give the last answer again to a request that is repeated more often than recorded.",
             flag=True,
         ),
+        Setting("unverified", "Replay a recording even though its events do not fit together.", flag=True),
         Setting("no-agent-rules", "Do without the rules that come with edgetape for known agents.", flag=True),
         Setting("no-confine", "Run the agent with the network it has; the report says UNCONFINED.", flag=True),
         Setting(

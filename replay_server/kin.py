@@ -16,19 +16,24 @@ from store.reader import Reader, RunInfo
 
 _RANKS = {tier: rank for rank, tier in enumerate(Tier)}
 
+type Read = Callable[[str], Iterator[Event]]
 
-def gathered(reader: Reader, run: RunInfo) -> tuple[list[Step], dict[str, str]]:
-    """The steps of a run and all runs below it, and the names of those by id. A child that is gone is passed over."""
+
+def gathered(reader: Reader, run: RunInfo, read: Read) -> tuple[list[Step], dict[str, str]]:
+    """The steps of a run and all runs below it, and the names of those by id. A child that is gone is passed over.
+
+    `read` gives the events of a run.
+    """
     names: dict[str, str] = {}
-    found = list(_below(reader, run, names))
+    found = list(_below(reader, run, names, read))
     if len(names) > 1:
         found.sort(key=lambda step: _event(step).place.ts)  # stable: what one run did keeps its order
     return found, names
 
 
-def _below(reader: Reader, run: RunInfo, names: dict[str, str]) -> Iterator[Step]:
+def _below(reader: Reader, run: RunInfo, names: dict[str, str], read: Read) -> Iterator[Step]:
     names[run.id] = run.name or run.id
-    for step in steps(reader.events(run.id)):
+    for step in steps(read(run.id)):
         yield step
         facts = _event(step).facts
         if isinstance(facts, RunSpawn) and facts.child not in names:
@@ -36,7 +41,7 @@ def _below(reader: Reader, run: RunInfo, names: dict[str, str]) -> Iterator[Step
                 child = reader.run(facts.child)
             except EdgetapeError:
                 continue
-            yield from _below(reader, child, names)
+            yield from _below(reader, child, names, read)
 
 
 def _event(step: Step) -> Event:

@@ -46,6 +46,7 @@ class ReplayOptions:
     `local` is "pass" (a listener of the agent's own is tunnelled to) or "record" (it is answered from the recording).
     `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's. `redactor` is the one that
     made the opening; without it there is a new one that knows `secrets`. With `fork` it is a fork, and goes live.
+    `unverified` serves events that do not fit together.
     """
 
     on_drift: OnDrift = "stop"
@@ -59,6 +60,7 @@ class ReplayOptions:
     agent_rules: bool = True
     repeat_last: bool = False
     use_map: bool = True
+    unverified: bool = False
     local: str = "pass"
     owns_port: Callable[[int], bool] = _nobody
     secrets: Sequence[str] = ()

@@ -62,7 +62,7 @@ class ReplayServer:
     def __init__(
         self, reader: Reader, writer: Writer, run: RunInfo, authority: CertificateAuthority, options: ReplayOptions
     ) -> None:
-        """Reads the run's events. Raises BadRule and NotAllowed for options that cannot be had, StoreUnusable."""
+        """Reads the run's events. Raises BadRule, NotAllowed for options that cannot be, Unlinked, StoreUnusable."""
         policy = Policy(options.on_drift, options.on_miss, options.repeat_last)
         policy.check(ci=os.environ.get("CI", "").lower() in ("1", "true"))
         self.options = options
@@ -71,7 +71,7 @@ class ReplayServer:
         self.clients = Clients()
         self._pace = Pace.parse(options.pace)
         self._rules = Rules.of(options.ignore, options.optional, shipped=options.agent_rules)
-        tape = Tape(reader, run, self._rules)
+        tape = Tape(reader, run, self._rules, unverified=options.unverified)
         self._certificates = Certificates(authority, datetime.fromisoformat(run.opened), datetime.now(UTC))
         redactor = options.redactor or Redactor(options.secrets)
         fork, answer, seq = _fork(tape, options.fork) if options.fork else (None, BLANK, run.events - 1)

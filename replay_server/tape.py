@@ -48,15 +48,19 @@ class Refusal:
 
 
 class Tape:
-    """One recorded run with its child runs. Opening it reads the events; bodies are read when they are asked for."""
+    """One recorded run with its child runs. Opening it reads the events; bodies are read when they are asked for.
 
-    def __init__(self, reader: Reader, run: RunInfo, rules: Rules) -> None:
+    Neither is served unless it is what was recorded; events are, if they are taken `unverified`.
+    """
+
+    def __init__(self, reader: Reader, run: RunInfo, rules: Rules, *, unverified: bool = False) -> None:
         self.run = run
         self.rules = rules
         self.used: set[str] = set()  # the rules that took something out of a recorded request
         self._reader = reader
         with _no_collection():
-            found, self.names = gathered(reader, run)
+            read = reader.events if unverified else reader.linked_events
+            found, self.names = gathered(reader, run, read)
         self.exchanges = [step for step in found if isinstance(step, Exchange)]
         self.happenings = [step for step in found if isinstance(step, Happening)]
         self.places = list(self._placed())

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import database, journal
+from store import condensation, database, journal
 from store.core.errors import EdgetapeError
 from store.founding import founding
 from store.payloads import fetching, spans
@@ -28,6 +28,13 @@ AT_ONCE_BYTES_MAX = 1 << 16
 _HARD_BYTES_MAX = 1 << 24
 _LEVEL = 17
 _EASIER_LEVEL = 9
+_HELD = {
+    "blocks": "LENGTH(stored)",
+    "events": "LENGTH(hash) + LENGTH(event)",
+    "event_blocks": "LENGTH(hashes) + LENGTH(digits) + LENGTH(text)",
+    "openings": "LENGTH(salt) + LENGTH(sha256)",
+    "opening_blocks": "LENGTH(digests) + LENGTH(rows)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +120,28 @@ def _compacted(connection: sqlite3.Connection, run: str, guard: Guard) -> Iterat
     last = journal.head(connection, run)
     if last is None or last.type != "run.close":
         return
+    before, failure = _held_bytes(connection, run), ""
     try:
         found = sealed(connection, run, guard)
+        if found is not None:
+            with database.transaction(connection):
+                swap(connection, found)
+        for step in condensation.steps(connection, run):
+            with database.transaction(connection):
+                step(connection)
     except EdgetapeError as error:
-        yield Compacted(run, 0, 0, str(error))
-        return
-    if found is None:
-        return
-    with database.transaction(connection):
-        swapped = swap(connection, found)
-    if swapped:
-        yield Compacted(run, found.before_bytes, found.after_bytes)
+        failure = str(error)
+    after = _held_bytes(connection, run)
+    if failure or after != before:
+        yield Compacted(run, before, after, failure)
+
+
+def _held_bytes(connection: sqlite3.Connection, run: str) -> int:
+    """What the values of all rows of a run take."""
+    return sum(
+        int(connection.execute(f"SELECT TOTAL({lengths}) FROM {table} WHERE run = ?", (run,)).fetchone()[0])
+        for table, lengths in _HELD.items()
+    )
 
 
 def _give_back(connection: sqlite3.Connection) -> bool:

@@ -7,10 +7,12 @@ import contextlib
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 
-from store import compaction, database
+from store import compaction, condensation, database, envelopes
 from store.commit import Committer
+from store.condensation import Step
 from store.core.errors import EdgetapeError
 from store.splices.guard import Guard
 
@@ -27,7 +29,8 @@ class Compactor:
     def seal(self, connection: sqlite3.Connection, run: str) -> None:
         """Seals a closed run; in the committer's thread, between its transactions."""
         with contextlib.suppress(sqlite3.Error, EdgetapeError):
-            if compaction.log_bytes(connection, run) > compaction.AT_ONCE_BYTES_MAX:
+            bodies, events = compaction.log_bytes(connection, run), envelopes.row_bytes(connection, run)
+            if bodies > compaction.AT_ONCE_BYTES_MAX or events > condensation.AT_ONCE_BYTES_MAX:
                 with contextlib.suppress(RuntimeError):  # the writer is being closed
                     self._thread.submit(self._seal_aside, run)
                 return
@@ -35,6 +38,9 @@ class Compactor:
             if found is not None:
                 with database.transaction(connection):
                     compaction.swap(connection, found)
+            with database.transaction(connection):
+                for step in condensation.steps(connection, run):
+                    step(connection)
 
     def stop(self) -> None:
         """Returns when all runs that were closed so far are sealed, or handed to the committer as such."""
@@ -46,11 +52,17 @@ class Compactor:
             connection = database.open_for_reading(self._folder)
             try:
                 found = compaction.sealed(connection, run, self._guard(run))
+                if found is not None:
+                    self._commit(partial(compaction.swap, found=found))
+                for step in condensation.steps(connection, run):
+                    self._commit(step)
             finally:
                 connection.close()
-            if found is not None:
 
-                def apply(inside: sqlite3.Connection) -> None:
-                    compaction.swap(inside, found)
+    def _commit(self, step: Step) -> None:
+        """Returns when it is on disk."""
 
-                self._committer.submit(lambda: apply)
+        def apply(connection: sqlite3.Connection) -> None:
+            step(connection)
+
+        self._committer.submit(lambda: apply).result()

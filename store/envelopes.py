@@ -1,53 +1,90 @@
 """The events of the runs as they are stored: the one room that asks for them, and appends (docs/format.md, section 8).
 
-What is read here is as it lies there, believed by nobody.
+Those of a run that is written stand one in a row; those of a closed run are moved into blocks. What is read here is as
+it lies there, believed by nobody.
 """
 
+import heapq
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from store.cells import blob, exact, number, text
 from store.core import digest
+from store.sealed import envelopes as sealed
+from store.sealed.envelopes import EventBlock
+from store.sealed.order import ordered
 
-_SELECT = f"SELECT {text('run')}, {number('seq')}, {blob('hash')}, {blob('event')} FROM events"
-_OF_RUN = f"{_SELECT} WHERE run = CAST(? AS TEXT)"
+_ROWS = (
+    f"SELECT {text('run')}, {number('seq')}, {blob('hash')}, {blob('event')} FROM events WHERE run = CAST(?1 AS TEXT)"
+)
+_BLOCKS = (
+    f"SELECT {text('run')}, {number('first')}, {blob('hashes')}, {blob('digits')}, {blob('text')} FROM event_blocks"
+    " WHERE run = CAST(?1 AS TEXT)"
+)
+_LAST_BLOCK = "ORDER BY first DESC LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """One stored event: where it says it stands, the hash kept with it (32 bytes), its canonical bytes."""
+    """One stored event: where it says it stands, the hash kept with it (32 bytes), its canonical bytes.
+
+    `damage` says what is wrong with the block that it stands in, where that changes none of its events.
+    """
 
     run: str
     seq: int
     hash: bytes
     raw: bytes
+    damage: str = ""
 
 
 def in_order(connection: sqlite3.Connection, run: str) -> Iterator[Envelope]:
     """The events of a run, in order of seq."""
-    for row in connection.execute(f"{_OF_RUN} ORDER BY seq", (exact(run),)):
+    return heapq.merge(rows(connection, run), _from_blocks(connection, run), key=attrgetter("seq"))
+
+
+def rows(connection: sqlite3.Connection, run: str) -> Iterator[Envelope]:
+    """Those of them that stand in rows of their own, in order of seq."""
+    for row in connection.execute(f"{_ROWS} ORDER BY seq", (exact(run),)):
         yield Envelope(*row)
 
 
 def one(connection: sqlite3.Connection, run: str, seq: int) -> Envelope | None:
     """The event `seq` of a run."""
-    return _first(connection, f"{_OF_RUN} AND seq = ?", exact(run), seq)
+    found = _row(connection, f"{_ROWS} AND seq = ?2", exact(run), seq)
+    return found or _of_block(_block(connection, f"{_BLOCKS} AND first <= ?2 {_LAST_BLOCK}", exact(run), seq), seq)
 
 
 def first(connection: sqlite3.Connection, run: str) -> Envelope | None:
     """The event of a run that has the smallest seq; None when there is no such run."""
-    return _first(connection, f"{_OF_RUN} ORDER BY seq LIMIT 1", exact(run))
+    in_row = _row(connection, f"{_ROWS} ORDER BY seq LIMIT 1", exact(run))
+    block = _block(connection, f"{_BLOCKS} ORDER BY first LIMIT 1", exact(run))
+    if block is None or (in_row is not None and in_row.seq <= block.first):
+        return in_row
+    return _of_block(block, block.first)
 
 
 def last(connection: sqlite3.Connection, run: str) -> Envelope | None:
     """The event of a run that has the greatest seq; None when there is no such run."""
-    return _first(connection, f"{_OF_RUN} ORDER BY seq DESC LIMIT 1", exact(run))
+    in_row = _row(connection, f"{_ROWS} ORDER BY seq DESC LIMIT 1", exact(run))
+    block = _block(connection, f"{_BLOCKS} {_LAST_BLOCK}", exact(run))
+    if block is None or (in_row is not None and in_row.seq >= block.first + block.count):
+        return in_row
+    return _of_block(block, block.first + block.count - 1)
+
+
+def row_bytes(connection: sqlite3.Connection, run: str) -> int:
+    """How many bytes the events of a run take that stand in rows of their own."""
+    query = "SELECT TOTAL(LENGTH(event)) FROM events WHERE run = ?"
+    return int(connection.execute(query, (run,)).fetchone()[0])
 
 
 def runs(connection: sqlite3.Connection) -> set[str]:
     """The ids of the runs that have events."""
-    return {run for (run,) in connection.execute(f"SELECT DISTINCT {text('run')} FROM events")}
+    query = f"SELECT {text('run')} FROM events UNION SELECT {text('run')} FROM event_blocks"
+    return {run for (run,) in connection.execute(query)}
 
 
 def append(connection: sqlite3.Connection, run: str, seq: int, raw: bytes) -> bytes:
@@ -57,6 +94,35 @@ def append(connection: sqlite3.Connection, run: str, seq: int, raw: bytes) -> by
     return hashed
 
 
-def _first(connection: sqlite3.Connection, query: str, *values: bytes | int) -> Envelope | None:
+def seal(connection: sqlite3.Connection, block: EventBlock) -> None:
+    """Puts a block in the place of the rows that it covers, in the caller's transaction."""
+    connection.execute(
+        "INSERT INTO event_blocks (run, first, hashes, digits, text) VALUES (?, ?, ?, ?, ?)",
+        (block.run, block.first, block.hashes, block.digits, block.text),
+    )
+    connection.execute(
+        "DELETE FROM events WHERE run = ? AND seq BETWEEN ? AND ?",
+        (block.run, block.first, block.first + block.count - 1),
+    )
+
+
+def _from_blocks(connection: sqlite3.Connection, run: str) -> Iterator[Envelope]:
+    found = (EventBlock(*row) for row in connection.execute(f"{_BLOCKS} ORDER BY first", (exact(run),)))
+    for each in ordered((block.first, sealed.restored(block)) for block in found):
+        yield Envelope(run, each.seq, each.hash, each.raw, each.damage)
+
+
+def _row(connection: sqlite3.Connection, query: str, *values: bytes | int) -> Envelope | None:
     row = connection.execute(query, values).fetchone()
     return None if row is None else Envelope(*row)
+
+
+def _block(connection: sqlite3.Connection, query: str, *values: bytes | int) -> EventBlock | None:
+    row = connection.execute(query, values).fetchone()
+    return None if row is None else EventBlock(*row)
+
+
+def _of_block(block: EventBlock | None, seq: int) -> Envelope | None:
+    if block is None or not block.first <= seq < block.first + block.count:
+        return None
+    return Envelope(block.run, seq, block.hash_at(seq - block.first), sealed.event(block, seq))

@@ -8,23 +8,18 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from store import database
+from store.core.digest import HASH_BYTES
 from store.core.errors import UnknownRun
+from store.openings import places
+from store.sealed import envelopes, openings
+from store.sealed.envelopes import EventBlock
+from store.sealed.openings import OpeningBlock
 
-_COLUMNS = (
-    ("events", "event", "''"),
-    ("openings", "salt", "pointer"),
-    ("openings", "sha256", "pointer"),
-)
-# The blocks that hold bytes of a piece: from its place on to the next one's.
-_BLOCKS = (
-    "SELECT b.rowid, p.pointer, b.stored FROM payloads p JOIN blocks b ON b.run = p.run"
-    " AND b.start + b.length > p.place AND b.start < COALESCE("
-    "(SELECT MIN(place) FROM payloads WHERE run = p.run AND place > p.place), b.start + 1)"
-    " WHERE p.run = ? AND p.seq = ? ORDER BY p.pointer, b.number"
-)
+_ROWS = (("events", "event", "''"), ("openings", "salt", "pointer"), ("openings", "sha256", "pointer"))
 _WAL_HEADER_BYTES = 32
 _WAL_FRAME_HEADER_BYTES = 24
 _JOURNAL_MODE_AT = slice(18, 20)
@@ -32,7 +27,7 @@ _JOURNAL_MODE_AT = slice(18, 20)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One stored value: its table, column, rowid and length.
+    """One stored value, or a part of one that is about nothing else: its table, column, rowid and length.
 
     `offset` is where it begins in the file; None when it does not lie there in one piece, or the write-ahead log holds
     a newer copy of its page.
@@ -47,7 +42,8 @@ class Place:
 
 
 def locate(folder: Path, run: str, seq: int) -> list[Place]:
-    """Every stored record of one event: the event, its openings, the blocks that hold its bodies.
+    """Every stored record of one event: the event, its openings, the blocks that hold its bodies. Where the run is
+    closed, these are its hash, its digits and its digests in the blocks of the run.
 
     Raises UnknownRun when there is none.
     """
@@ -57,7 +53,7 @@ def locate(folder: Path, run: str, seq: int) -> list[Place]:
         with database.explained(folder):
             image = path.read_bytes()
             newer = _pages_in_wal(path.with_name(path.name + "-wal"))
-            found = [_place(image, newer, *value) for value in _values(connection, run, seq)]
+            found = [_place(image, newer, value) for value in _values(connection, run, seq)]
     finally:
         connection.close()
     if not found:
@@ -67,30 +63,87 @@ def locate(folder: Path, run: str, seq: int) -> list[Place]:
     return found
 
 
-def _values(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[tuple[str, str, int, str, bytes]]:
-    for table, column, pointer in _COLUMNS:
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """The bytes of a column from `start` on."""
+
+    table: str
+    column: str
+    rowid: int
+    pointer: str
+    content: bytes
+    start: int = 0
+
+    @property
+    def query(self) -> str:
+        """What asks a database for them."""
+        return f"SELECT substr({self.column}, {self.start + 1}, {len(self.content)}) FROM {self.table} WHERE rowid = ?"
+
+
+def _values(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
+    for table, column, pointer in (
+        ("events", "event", "''"),
+        ("openings", "salt", "pointer"),
+        ("openings", "sha256", "pointer"),
+    ):
         query = f"SELECT rowid, {pointer}, {column} FROM {table} WHERE run = ? AND seq = ? ORDER BY 2"
         for rowid, name, value in connection.execute(query, (run, seq)).fetchall():
-            yield table, column, rowid, name, bytes(value)
-    for rowid, name, value in connection.execute(_BLOCKS, (run, seq)).fetchall():
-        yield "blocks", "stored", rowid, name, bytes(value)
+            yield _Value(table, column, rowid, name, bytes(value))
+    yield from _in_event_block(connection, run, seq)
+    yield from _in_opening_block(connection, run, seq)
+    yield from _in_blocks(connection, run, seq)
 
 
-def _place(
-    image: bytes, newer: frozenset[int], table: str, column: str, rowid: int, pointer: str, value: bytes
-) -> Place:
+def _in_event_block(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
+    query = (
+        "SELECT rowid, run, first, hashes, digits, text FROM event_blocks WHERE run = ? AND first <= ?"
+        " ORDER BY first DESC LIMIT 1"
+    )
+    for rowid, *columns in connection.execute(query, (run, seq)).fetchall():
+        block = EventBlock(*columns)
+        if seq < block.first + block.count:
+            at = (seq - block.first) * HASH_BYTES
+            yield _Value("event_blocks", "hashes", rowid, "", block.hashes[at : at + HASH_BYTES], at)
+            begin, end = envelopes.digits_of(block, seq)
+            yield _Value("event_blocks", "digits", rowid, "", block.digits[begin:end], begin)
+
+
+def _in_opening_block(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
+    query = (
+        "SELECT rowid, run, first, digests, rows FROM opening_blocks WHERE run = ? AND first <= ?"
+        " ORDER BY first DESC LIMIT 1"
+    )
+    for rowid, *columns in connection.execute(query, (run, seq)).fetchall():
+        for at, row in enumerate(openings.restored(OpeningBlock(*columns))):
+            if row.seq == seq:
+                yield _Value("opening_blocks", "digests", rowid, row.pointer, row.sha256, at * HASH_BYTES)
+
+
+def _in_blocks(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
+    """The blocks that hold bytes of a piece: from its place on to the next one's."""
+    placed = places(connection, run)
+    for each in sorted(placed, key=attrgetter("pointer")):
+        if each.seq == seq:
+            end = min((other.place for other in placed if other.place > each.place), default=each.place + 1)
+            query = (
+                "SELECT rowid, stored FROM blocks WHERE run = ? AND start + length > ? AND start < ? ORDER BY number"
+            )
+            for rowid, stored in connection.execute(query, (run, each.place, end)).fetchall():
+                yield _Value("blocks", "stored", rowid, each.pointer, bytes(stored))
+
+
+def _place(image: bytes, newer: frozenset[int], value: _Value) -> Place:
     page_bytes = int.from_bytes(image[16:18], "big")
     page_bytes = 65_536 if page_bytes == 1 else page_bytes  # as the file format spells what two bytes cannot
-    query = f"SELECT {column} FROM {table} WHERE rowid = ?"
     fitting = (
         offset
-        for offset in _occurrences(image, value)
-        if offset // page_bytes + 1 not in newer and _changed(image, offset, query, rowid) != value
+        for offset in _occurrences(image, value.content)
+        if offset // page_bytes + 1 not in newer and _changed(image, offset, value) != value.content
     )
-    return Place(table, column, rowid, pointer, len(value), next(fitting, None))
+    return Place(value.table, value.column, value.rowid, value.pointer, len(value.content), next(fitting, None))
 
 
-def _changed(image: bytes, offset: int, query: str, rowid: int) -> bytes | None:
+def _changed(image: bytes, offset: int, value: _Value) -> bytes | None:
     """The value when the byte at `offset` is another one."""
     changed = bytearray(image)
     changed[offset] ^= 0xFF
@@ -98,7 +151,7 @@ def _changed(image: bytes, offset: int, query: str, rowid: int) -> bytes | None:
     with contextlib.closing(sqlite3.connect(":memory:")) as copy:
         copy.deserialize(bytes(changed))
         with contextlib.suppress(sqlite3.DatabaseError):
-            row = copy.execute(query, (rowid,)).fetchone()
+            row = copy.execute(value.query, (value.rowid,)).fetchone()
             return None if row is None else bytes(row[0])
     return None
 

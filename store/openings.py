@@ -1,34 +1,45 @@
 """The openings of the bodies, and where in the log of their run the bodies stand: the one room that asks for them.
 
-docs/format.md, sections 5 and 8. What is read here is as it lies there, believed by nobody.
+docs/format.md, sections 5 and 8. Those of a run that is written stand one in a row; those of a closed run are moved
+into blocks. What is read here is as it lies there, believed by nobody.
 """
 
+import heapq
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from store.cells import blob, exact, number, text
 from store.core import digest
 from store.core.draft import Opening
+from store.core.errors import Malformed
+from store.sealed import openings as sealed
+from store.sealed.openings import OpeningBlock, Row
+from store.sealed.order import ordered
 
 _OPENINGS = (
     f"SELECT {number('o.seq')}, {text('o.pointer')}, {blob('o.salt')}, {blob('o.sha256')},"
     f" {number('o.length')}, CAST(p.place AS INTEGER) FROM openings o"
     " LEFT JOIN payloads p ON p.run = o.run AND p.seq = o.seq AND p.pointer = o.pointer"
-    " WHERE o.run = CAST(? AS TEXT)"
+    " WHERE o.run = CAST(?1 AS TEXT)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningRow:
-    """One stored opening, and where its body stands among those of the run; None when nothing is stored."""
+    """One stored opening, and where its body stands among those of the run; None when nothing is stored.
+
+    `damage` says what is wrong with the block that it stands in.
+    """
 
     pointer: str
     salt: bytes
     sha256: bytes
     length: int
     place: int | None
+    damage: str = ""
 
     @property
     def is_sound(self) -> bool:
@@ -48,30 +59,31 @@ class Placed:
 
 def of_run(connection: sqlite3.Connection, run: str) -> Iterator[tuple[int, OpeningRow]]:
     """(seq, opening) of all bodies of a run, in order of seq; one with several places comes as often."""
-    for seq, *row in connection.execute(f"{_OPENINGS} ORDER BY o.seq, o.pointer", (exact(run),)):
-        yield seq, OpeningRow(*row)
+    in_rows = (Row(*row) for row in connection.execute(f"{_OPENINGS} ORDER BY o.seq, o.pointer", (exact(run),)))
+    for row in heapq.merge(in_rows, _in_blocks(connection, run), key=attrgetter("seq")):
+        yield row.seq, _shown(row)
 
 
 def of_event(connection: sqlite3.Connection, run: str, seq: int) -> list[OpeningRow]:
     """The openings of the bodies of one event."""
-    rows = connection.execute(f"{_OPENINGS} AND o.seq = ?", (exact(run), seq)).fetchall()
-    return [OpeningRow(*row) for _, *row in rows]
+    return [_shown(row) for row in _of_event(connection, run, seq)]
 
 
 def places(connection: sqlite3.Connection, run: str) -> list[Placed]:
     """Where the bodies of a run stand, also of those that have no opening, in order of place."""
-    query = (
-        f"SELECT {number('seq')}, {text('pointer')}, {number('place')} FROM payloads WHERE run = CAST(? AS TEXT)"
-        " ORDER BY 3, 1, 2"
-    )
-    return [Placed(*row) for row in connection.execute(query, (exact(run),))]
+    query = f"SELECT {number('seq')}, {text('pointer')}, {number('place')} FROM payloads WHERE run = CAST(? AS TEXT)"
+    found = [Placed(*row) for row in connection.execute(query, (exact(run),))]
+    found += [Placed(row.seq, row.pointer, row.place) for row in _in_blocks(connection, run) if row.place is not None]
+    return sorted(found, key=attrgetter("place", "seq", "pointer"))
 
 
 def place(connection: sqlite3.Connection, run: str, seq: int, pointer: str) -> int | None:
     """Where the body of one commitment begins in the log of its run; None when nothing is stored."""
     query = f"SELECT {number('place')} FROM payloads WHERE run = CAST(? AS TEXT) AND seq = ? AND pointer = ?"
     row = connection.execute(query, (exact(run), seq, pointer)).fetchone()
-    return None if row is None else int(row[0])
+    if row is not None:
+        return int(row[0])
+    return next((each.place for each in _of_event(connection, run, seq) if each.pointer == pointer), None)
 
 
 def strays(connection: sqlite3.Connection, run: str) -> list[tuple[int, str]]:
@@ -85,7 +97,8 @@ def strays(connection: sqlite3.Connection, run: str) -> list[tuple[int, str]]:
 
 def runs(connection: sqlite3.Connection) -> set[str]:
     """The ids of the runs that have openings, or bodies."""
-    query = f"SELECT {text('run')} FROM openings UNION SELECT {text('run')} FROM payloads"
+    tables = ("openings", "payloads", "opening_blocks")
+    query = " UNION ".join(f"SELECT {text('run')} FROM {table}" for table in tables)
     return {run for (run,) in connection.execute(query)}
 
 
@@ -100,19 +113,102 @@ def add(connection: sqlite3.Connection, run: str, seq: int, opening: Opening, pl
 
 
 def delete(connection: sqlite3.Connection, run: str, seqs: Sequence[int] | None) -> None:
-    """Deletes the openings and places of the events `seqs`, or of all events for None, in the caller's transaction."""
+    """Deletes the openings and places of the events `seqs`, or of all events for None, in the caller's transaction.
+
+    Raises Malformed when others stand in a block with them that cannot be read.
+    """
     listed = None if seqs is None else json.dumps(list(seqs))
     for table in ("openings", "payloads"):
         connection.execute(
             f"DELETE FROM {table} WHERE run = ?1 AND (?2 IS NULL OR seq IN (SELECT value FROM json_each(?2)))",
             (run, listed),
         )
+    kept = [] if seqs is None else [row for row in _readable(connection, run) if row.seq not in seqs]
+    _put_blocks(connection, run, kept)
 
 
 def move(connection: sqlite3.Connection, run: str, kept: Sequence[Placed], moved: Mapping[int, int]) -> None:
-    """Writes the places of the bodies `kept` anew, all that a run has: `moved` gives the new one by the old one."""
+    """Writes the places of the bodies `kept` anew, all that a run has: `moved` gives the new one by the old one.
+
+    In the caller's transaction. Raises Malformed for a block that cannot be read.
+    """
+    rows = _readable(connection, run)
+    sealed_already = {(row.seq, row.pointer) for row in rows}
     connection.execute("DELETE FROM payloads WHERE run = ?", (run,))
     connection.executemany(
         "INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)",
-        [(run, each.seq, each.pointer, moved[each.place]) for each in kept],
+        [
+            (run, each.seq, each.pointer, moved[each.place])
+            for each in kept
+            if (each.seq, each.pointer) not in sealed_already
+        ],
     )
+    _put_blocks(connection, run, [row if row.place is None else replace(row, place=moved[row.place]) for row in rows])
+
+
+def unsealed(connection: sqlite3.Connection, run: str) -> list[Row]:
+    """The openings of the first events of a run that stand in rows of their own: as many as one block takes."""
+    query = f"{_OPENINGS} ORDER BY o.seq, o.pointer LIMIT ?2"
+    found = [Row(*row) for row in connection.execute(query, (exact(run), sealed.OPENINGS_MAX))]
+    if len(found) < sealed.OPENINGS_MAX:
+        return found
+    whole = [row for row in found if row.seq != found[-1].seq]
+    return whole or [Row(*row) for row in connection.execute(f"{_OPENINGS} AND o.seq = ?2", (exact(run), found[0].seq))]
+
+
+def seal(connection: sqlite3.Connection, block: OpeningBlock, rows: Sequence[Row]) -> bool:
+    """Puts a block in the place of these openings, which `unsealed` gave, in the caller's transaction; whether they are
+    still what the store has.
+    """
+    if unsealed(connection, block.run) != list(rows):
+        return False
+    _put_block(connection, block)
+    for table in ("openings", "payloads"):
+        query = f"DELETE FROM {table} WHERE run = ? AND seq BETWEEN ? AND ?"
+        connection.execute(query, (block.run, rows[0].seq, rows[-1].seq))
+    return True
+
+
+def _of_event(connection: sqlite3.Connection, run: str, seq: int) -> list[Row]:
+    found = [Row(*row) for row in connection.execute(f"{_OPENINGS} AND o.seq = ?2", (exact(run), seq))]
+    block = next(_blocks(connection, run, "AND first <= ?2 ORDER BY first DESC LIMIT 1", seq), None)
+    return found + [row for row in (sealed.restored(block) if block else ()) if row.seq == seq]
+
+
+def _blocks(
+    connection: sqlite3.Connection, run: str, where: str = "ORDER BY first", *values: int
+) -> Iterator[OpeningBlock]:
+    query = (
+        f"SELECT {text('run')}, {number('first')}, {blob('digests')}, {blob('rows')} FROM opening_blocks"
+        f" WHERE run = CAST(?1 AS TEXT) {where}"
+    )
+    for row in connection.execute(query, (exact(run), *values)):
+        yield OpeningBlock(*row)
+
+
+def _in_blocks(connection: sqlite3.Connection, run: str) -> Iterator[Row]:
+    return ordered((block.first, sealed.restored(block)) for block in _blocks(connection, run))
+
+
+def _readable(connection: sqlite3.Connection, run: str) -> list[Row]:
+    rows = list(_in_blocks(connection, run))
+    if any(row.damage for row in rows):
+        raise Malformed(f"openings of run {run} are damaged")
+    return rows
+
+
+def _put_blocks(connection: sqlite3.Connection, run: str, rows: Sequence[Row]) -> None:
+    connection.execute("DELETE FROM opening_blocks WHERE run = ?", (run,))
+    for block in sealed.packed(run, rows):
+        _put_block(connection, block)
+
+
+def _put_block(connection: sqlite3.Connection, block: OpeningBlock) -> None:
+    connection.execute(
+        "INSERT INTO opening_blocks (run, first, digests, rows) VALUES (?, ?, ?, ?)",
+        (block.run, block.first, block.digests, block.rows),
+    )
+
+
+def _shown(row: Row) -> OpeningRow:
+    return OpeningRow(row.pointer, row.salt, row.sha256, row.length, row.place, row.damage)

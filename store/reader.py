@@ -20,6 +20,7 @@ from store.core.event import Event
 from store.core.model import Parent, RunClose, RunOpen
 from store.core.text import Apart, Headers, Text, pairs_in, text_bytes
 from store.founding import founding
+from store.linkage import linked
 from store.openings import OpeningRow
 from store.payloads import Bodies
 from store.splices.guard import Check
@@ -170,6 +171,11 @@ class Reader:
         with database.explained(self.folder):
             for envelope in envelopes.in_order(self._connection, run):
                 yield event.decode(envelope.raw)
+
+    def linked_events(self, run: str) -> Iterator[Event]:
+        """The same, each held against its hash and the event before it. Raises Unlinked, Malformed."""
+        with database.explained(self.folder):
+            yield from linked(envelopes.in_order(self._connection, run), run)
 
     def event(self, run: str, seq: int) -> Event:
         """One event. Raises UnknownRun when the run has no such event."""

@@ -3,10 +3,11 @@
 docs/format.md, section 8.
 
 Rules kept here:
-- `events`, `leaves`, `checkpoints`, `nodes` and `anchors` only grow: UPDATE, DELETE and a second INSERT of a key are
-  refused, so INSERT OR REPLACE is too. `openings`, `payloads` and `blocks` may be deleted (erasure, tighter blocks),
-  never changed.
-- Events of a run may be deleted right behind the leaf that says that it was pruned.
+- `events`, `event_blocks`, `leaves`, `checkpoints`, `nodes` and `anchors` only grow: UPDATE, DELETE and a second INSERT
+  of a key are refused, so INSERT OR REPLACE is too. No event is written where a block has one.
+- Events may be deleted where their hashes stand in their places in a block of the run; and they and the blocks of a run
+  right behind the leaf that says that it was pruned.
+- `openings`, `opening_blocks`, `payloads` and `blocks` may be deleted (erasure, tighter blocks), never changed.
 - `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
 """
 
@@ -17,6 +18,7 @@ migrations = Migrations("edgetape.store")
 
 _APPEND_ONLY = {
     "events": ("run", "seq"),
+    "event_blocks": ("run", "first"),
     "leaves": ("position",),
     "checkpoints": ("size",),
     "nodes": ("level", "position"),
@@ -24,11 +26,12 @@ _APPEND_ONLY = {
 _ERASABLE = {
     "openings": ("run", "seq", "pointer"),
     "payloads": ("run", "seq", "pointer"),
+    "opening_blocks": ("run", "first"),
     "blocks": ("run", "number"),
 }
 
 # Where rows of single runs lie, by their column `run`: what goes when a run is pruned.
-OF_RUNS = ("openings", "payloads", "blocks", "events", "pending", "leases")
+OF_RUNS = ("openings", "payloads", "blocks", "events", "event_blocks", "opening_blocks", "pending", "leases")
 
 
 @migrations()
@@ -53,6 +56,13 @@ def m001_version_1(db: Database) -> None:
         {"run": str, "number": int, "start": int, "length": int, "frame": int, "stored": bytes},
         ("run", "number"),
     )
+    _create(
+        db,
+        "event_blocks",
+        {"run": str, "first": int, "hashes": bytes, "digits": bytes, "text": bytes},
+        ("run", "first"),
+    )
+    _create(db, "opening_blocks", {"run": str, "first": int, "digests": bytes, "rows": bytes}, ("run", "first"))
     _create(db, "leaves", {"position": int, "leaf": bytes}, "position")
     _create(db, "nodes", {"level": int, "position": int, "hash": bytes}, ("level", "position"))
     _create(db, "checkpoints", {"size": int, "note": bytes}, "size")
@@ -85,14 +95,6 @@ def m001_version_1(db: Database) -> None:
         _guard(db, table, key, erasable=table in _ERASABLE)
 
 
-# The newest leaf says that the run has left. No text can spell its type or its run: quotes in texts are escaped.
-_PRUNED = (
-    'SELECT instr(leaf, CAST(\'"type":"retention.pruned"\' AS BLOB))'
-    " AND instr(leaf, CAST('\"run\":\"' || OLD.run || '\"' AS BLOB))"
-    " FROM leaves WHERE position = (SELECT MAX(position) FROM leaves)"
-)
-
-
 @migrations()
 def m002_anchors(db: Database) -> None:
     """What those outside gave, by the position of its leaf."""
@@ -111,14 +113,33 @@ def _create(db: Database, name: str, columns: dict[str, type], key: str | tuple[
     return table
 
 
+# The newest leaf says that the run has left. No text can spell its type or its run: quotes in texts are escaped.
+_PRUNED = (
+    'SELECT instr(leaf, CAST(\'"type":"retention.pruned"\' AS BLOB))'
+    " AND instr(leaf, CAST('\"run\":\"' || OLD.run || '\"' AS BLOB))"
+    " FROM leaves WHERE position = (SELECT MAX(position) FROM leaves)"
+)
+# The block of a run that has an event of this run and seq; and what it keeps as the hash of that event.
+_COVERING = (
+    "SELECT 1 FROM event_blocks b WHERE b.run = {0}.run AND b.first <= {0}.seq"
+    " AND {0}.seq < b.first + length(b.hashes) / 32"
+)
+_SAME_HASH = "substr(b.hashes, (OLD.seq - b.first) * 32 + 1, 32) = OLD.hash"
+_ALSO_REFUSED = {"events": f" OR EXISTS ({_COVERING.format('NEW')})"}
+_MAY_GO = {
+    "events": f"WHEN NOT EXISTS ({_COVERING.format('OLD')} AND {_SAME_HASH}) AND NOT ({_PRUNED}) ",
+    "event_blocks": f"WHEN NOT ({_PRUNED}) ",
+}
+
+
 def _guard(db: Database, table: str, key: tuple[str, ...], *, erasable: bool) -> None:
     same = " AND ".join(f"{column} = NEW.{column}" for column in key)
     refuse = f"BEGIN SELECT RAISE(ABORT, '{table} are never changed'); END"
     db.execute(f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {refuse}")
     db.execute(
         f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
-        f"WHEN EXISTS (SELECT 1 FROM {table} WHERE ({same}) OR rowid = NEW.rowid) {refuse}"
+        f"WHEN EXISTS (SELECT 1 FROM {table} WHERE ({same}) OR rowid = NEW.rowid)"
+        f"{_ALSO_REFUSED.get(table, '')} {refuse}"
     )
     if not erasable:
-        unless = f"WHEN NOT ({_PRUNED}) " if table == "events" else ""
-        db.execute(f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {unless}{refuse}")
+        db.execute(f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {_MAY_GO.get(table, '')}{refuse}")

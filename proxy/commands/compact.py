@@ -1,4 +1,4 @@
-"""`edgetape compact`: packs the bodies of closed runs as tight as they get."""
+"""`edgetape compact`: packs closed runs as tight as they get."""
 
 from collections.abc import Iterable
 
@@ -18,12 +18,12 @@ as it is.
 """
 
 
-@click.command(cls=Verb, short_help="Pack the bodies of closed runs tighter.", epilog=_EPILOG)
+@click.command(cls=Verb, short_help="Pack closed runs tighter.", epilog=_EPILOG)
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
 @options("json")
 @click.pass_context
 def command(context: click.Context, runs: Iterable[str], as_json: bool) -> int:
-    """Pack the bodies of RUN, or of all runs that are closed, tighter, and give freed space back."""
+    """Pack RUN, or all runs that are closed, tighter, and give freed space back."""
     from store.compaction import Compacted, compact
 
     shared: Shared = context.obj
@@ -50,7 +50,7 @@ def command(context: click.Context, runs: Iterable[str], as_json: bool) -> int:
         ]
         click.echo(as_json_text({"runs": records, "space_given_back": given_back}))
     elif not done:
-        talk.say("nothing to do: the bodies are as tight as they get")
+        talk.say("nothing to do: the runs are as tight as they get")
     if not given_back:
         talk.say("the store is in use: its file keeps the freed space, for what comes next")
     return 1 if any(one.failure for one in done) else 0

@@ -57,6 +57,7 @@ class Given(TypedDict):
     grace: float
     pace: str
     local: Local
+    unverified: bool
     no_confine: bool
     allowed_ports: Sequence[int]
     as_json: bool
@@ -83,6 +84,7 @@ class Given(TypedDict):
     "grace",
     "pace",
     "local",
+    "unverified",
     "no-confine",
     "allow-local",
     "json",
@@ -134,6 +136,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             local=given["local"],
             ignore=tuple(given["ignored"]),
             secrets=redact.secrets_of(revived.environment),
+            unverified=given["unverified"],
             fork=fork,
         )
         authority = Authority.open_or_create(shared.authority)

@@ -35,6 +35,7 @@ class Given(TypedDict):
     optionals: Sequence[str]
     no_agent_rules: bool
     repeat_last: bool
+    unverified: bool
     no_confine: bool
     allowed_ports: Sequence[int]
     as_json: bool
@@ -53,6 +54,7 @@ class Given(TypedDict):
     "optional",
     "no-agent-rules",
     "repeat-last",
+    "unverified",
     "grace",
     "pace",
     "local",
@@ -115,6 +117,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             optional=optional,
             agent_rules=not given["no_agent_rules"],
             repeat_last=given["repeat_last"],
+            unverified=given["unverified"],
             secrets=redact.secrets_of(revived.environment),
         )
         with upkeep.opened(talk, shared) as writer:

@@ -119,6 +119,9 @@ class BodyCheck:
 
     def _body(self, seq: int, row: OpeningRow, named: str) -> bytes | None:
         """The body that an opening opens, if it is what the event commits to."""
+        if row.damage:
+            self.tally.find("V602", f"{row.pointer}: {row.damage}", self.run, seq)
+            return None
         if not row.is_sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
             self.tally.find("V602", row.pointer, self.run, seq)
             return None

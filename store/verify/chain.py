@@ -96,6 +96,8 @@ def walk(run: str, rows: Iterator[Envelope], log: Ledger, tally: Tally, taken: T
 
 
 def _take(found: Walk, row: Envelope, log: Ledger) -> Event | None:
+    if row.damage:
+        found.find("V201", row.damage, row.seq)
     hashed = digest.event_hash(row.raw)
     found.hashes[row.seq] = (row.hash, hashed)
     clock, found.clock = found.clock, None

@@ -13,6 +13,7 @@ import pytest
 
 from store.database import FILE_NAME
 from tests.scenarios.kept import kept, proven
+from tests.store.verify.attacker import Attacker
 from tests.support.command import Command, Said
 from tests.support.provider import Provider
 
@@ -89,6 +90,20 @@ def test_a_key_or_an_authority_that_is_damaged_is_told_and_not_replaced(command:
     is_clear(command.run("replay", "last"), 125, "authority")
     assert authority.read_bytes() == b"nothing"
     assert command.run("verify").code == 0
+
+
+def test_a_recording_that_was_changed_is_not_replayed_unless_that_is_asked_for(command: Command) -> None:
+    attacker = Attacker(command.store)
+    ((run,),) = attacker.db.execute("SELECT id FROM runs").fetchall()
+    attacker.edit(run, 1, lambda record: record.update(reason="operator"), rechain=False)
+    attacker.put(run, 1, attacker.raws(run)[1], bytes(32))
+    attacker.close()
+    marker = command.folder / "started"
+    words = ("replay", "last", "--", "touch", str(marker))
+    is_clear(command.run(*words), 125, f"run {run} is not as it was recorded: event 1", f"`edgetape verify {run}`")
+    assert not marker.exists()
+    assert command.run("replay", "--unverified", *words[1:]).code == 0
+    assert marker.exists()
 
 
 def test_streams_that_the_caller_closed_are_no_reason_to_fail(command: Command) -> None:

@@ -226,3 +226,22 @@ def test_term_reaches_the_agent_and_closes_the_run(command: Command) -> None:
     process.communicate(timeout=30)
     assert process.returncode == 9
     assert [(run["reason"], run["exit_code"]) for run in command.runs()] == [("agent_exit", 9)]
+
+
+OUTLIVED = """
+import subprocess, sys, time, urllib.request
+def fetch(path):
+    return urllib.request.urlopen(sys.argv[1] + path, timeout=60).read()
+slow = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + '/fault/timeout', timeout=60)"
+quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+subprocess.Popen([sys.executable, "-c", slow, sys.argv[1]], **quiet)
+while b"/fault/timeout" not in fetch("/_seen"):
+    time.sleep(0.05)
+"""
+
+
+def test_what_outlives_the_agent_is_cut_and_said_to_be(command: Command, provider: Provider) -> None:
+    said = command.run("record", "--", PYTHON, "-c", OUTLIVED, provider.url)
+    assert said.code == 0, said.err
+    assert "1 exchange or tunnel of processes that outlived the agent went on, and had to be cut" in said.err
+    assert "edgetape proxy" in said.err

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from store import erasure
+from store import erasure, openings
 from store.core.leaf import HoldReleased, HoldSet
 from store.database import FILE_NAME
 from store.erasure import Erasure, ErasureRefused
@@ -202,9 +202,10 @@ def test_nothing_is_erased_where_a_body_that_stays_would_be_lost(made: Tape) -> 
 
 
 def test_old_bytes_are_spoken_of_while_somebody_reads(made: Tape) -> None:
-    run = record(made)
+    run, other = record(made), made.run([Call()], close=False)
+    made.note(other, b"still open").result(30)
     with Reader.open(made.folder) as reader:
-        walking = reader.events(run)
+        walking = reader.events(other)
         next(walking)
         with pytest.raises(ErasureRefused, match="in use"):
             erase(made, run)
@@ -219,13 +220,16 @@ def test_old_bytes_are_spoken_of_while_somebody_reads(made: Tape) -> None:
 def test_t27_what_is_erased_on_record_and_still_there_is_found(kept: str, made: Tape) -> None:
     run = record(made)
     with closing(sqlite3.connect(made.folder / FILE_NAME)) as connection:
-        opening = connection.execute("SELECT * FROM openings WHERE run = ? AND seq = 3", (run,)).fetchall()
+        opening = openings.of_event(connection, run, 3)[0]
     erase(made, run, 3)
     attacker = Attacker(made.folder)
     if kept != "payloads":
-        attacker.db.execute("INSERT INTO openings VALUES (?, ?, ?, ?, ?, ?)", opening[0])
+        key = (run, 3, opening.pointer)
+        attacker.db.execute(
+            "INSERT INTO openings VALUES (?, ?, ?, ?, ?, ?)", (*key, opening.salt, opening.sha256, opening.length)
+        )
     if kept != "openings":
-        attacker.db.execute("INSERT INTO payloads VALUES (?, 3, ?, 0)", (run, opening[0][2]))
+        attacker.db.execute("INSERT INTO payloads VALUES (?, 3, ?, 0)", (run, opening.pointer))
     attacker.db.close()
     assert codes(made) == [[("V606", 3)], [("V606", 3)]]
 
@@ -244,8 +248,7 @@ def test_a_short_body_leaves_nothing_to_guess_it_by(made: Tape) -> None:
     """Its commitment stays, which tells nothing without the salt; neither salt nor digest is anywhere."""
     run = made.run([Call(body=b"4711")])
     with closing(sqlite3.connect(made.folder / FILE_NAME)) as connection:
-        query = "SELECT salt, sha256 FROM openings WHERE run = ?"
-        secrets = [bytes(value) for row in connection.execute(query, (run,)) for value in row]
+        secrets = [value for _, row in openings.of_run(connection, run) for value in (row.salt, row.sha256)]
     assert secrets
     erase(made, run)
     everything = b"".join(contents(made.folder))

@@ -94,7 +94,7 @@ def test_t12_a_run_that_was_cut_out_without_a_record_is_found(made: Tape) -> Non
     assert codes(made) == [["V210"], ["V210"]]
 
 
-@pytest.mark.parametrize("table", ["openings", "payloads", "blocks"])
+@pytest.mark.parametrize("table", ["opening_blocks", "blocks"])
 def test_what_is_left_of_a_pruned_run_is_found(table: str, made: Tape) -> None:
     run = record(made)
     with closing(sqlite3.connect(made.folder / FILE_NAME)) as connection:
@@ -104,7 +104,7 @@ def test_what_is_left_of_a_pruned_run_is_found(table: str, made: Tape) -> None:
         connection.commit()
     ours, theirs = codes(made)
     assert ours == theirs
-    assert ours in (["V606"], ["V605"])
+    assert set(ours) in ({"V606"}, {"V605"})
 
 
 def test_an_open_run_and_one_that_is_held_stay(made: Tape) -> None:
@@ -129,11 +129,11 @@ def test_t40_no_event_is_deleted_but_behind_the_leaf_of_its_run(made: Tape) -> N
     run, other = record(made), record(made)
     with closing(sqlite3.connect(made.folder / FILE_NAME, isolation_level=None)) as connection:
         with pytest.raises(sqlite3.IntegrityError, match="never changed"):
-            connection.execute("DELETE FROM events WHERE run = ?", (run,))
+            connection.execute("DELETE FROM event_blocks WHERE run = ?", (run,))
         connection.execute("BEGIN IMMEDIATE")
         retention.remove(connection, Pruning(run, "operator", f'"type":"retention.pruned","run":"{other}"'), FOR_EVER)
         with pytest.raises(sqlite3.IntegrityError, match="never changed"):
-            connection.execute("DELETE FROM events WHERE run = ?", (other,))
+            connection.execute("DELETE FROM event_blocks WHERE run = ?", (other,))
         connection.execute("ROLLBACK")
     assert codes(made) == [[], []]
 

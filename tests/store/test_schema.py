@@ -1,5 +1,6 @@
 """The guards: what is recorded cannot be changed or taken out by any statement that leaves the triggers in place."""
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.support.tape import Call, tape
 
 APPEND_ONLY = {
     "events": "run, seq, hash, event",
+    "event_blocks": "run, first, hashes, digits, text",
     "leaves": "position, leaf",
     "nodes": "level, position, hash",
     "checkpoints": "size, note",
@@ -19,6 +21,7 @@ APPEND_ONLY = {
 ERASABLE = {
     "openings": "run, seq, pointer, salt, sha256, length",
     "payloads": "run, seq, pointer, place",
+    "opening_blocks": "run, first, digests, rows",
     "blocks": "run, number, start, length, frame, stored",
 }
 GUARDED = APPEND_ONLY | ERASABLE
@@ -26,9 +29,13 @@ GUARDED = APPEND_ONLY | ERASABLE
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """A closed run, whose rows are in blocks, and an open one, whose rows are rows."""
     with tape(tmp_path) as made:
         made.run([Call(body=b"x")])
-    return made.folder
+        made.run([Call(body=b"x")], close=False)
+        made.writer.checkpoint().result(30)
+        shutil.copytree(made.folder, tmp_path / "copy")
+    return tmp_path / "copy"
 
 
 @pytest.fixture
@@ -100,8 +107,32 @@ def test_values_have_their_types(store: sqlite3.Connection, table: str) -> None:
         store.execute(f"INSERT INTO {table} DEFAULT VALUES")
 
 
+def test_t40_no_event_is_written_where_a_block_has_one(store: sqlite3.Connection) -> None:
+    for seq in (0, 2):
+        refused(store, f"INSERT INTO events SELECT run, {seq}, substr(hashes, 1, 32), x'7b7d' FROM event_blocks")
+
+
+def test_an_event_goes_only_where_a_block_keeps_its_hash_in_its_place(store: sqlite3.Connection) -> None:
+    (run, kept) = store.execute("SELECT run, group_concat(hex(hash), '') FROM events ORDER BY seq").fetchone()
+    table = bytes.fromhex(kept)
+    for hashes in (bytes(len(table)), table[32:], table[:32]):
+        store.execute("BEGIN")
+        store.execute("INSERT INTO event_blocks VALUES (?, 0, ?, x'', x'')", (run, hashes))
+        with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+            store.execute("DELETE FROM events")
+        store.execute("ROLLBACK")
+    store.execute("BEGIN")
+    store.execute("INSERT INTO event_blocks VALUES (?, 0, ?, x'', x'')", (run, table))
+    assert store.execute("DELETE FROM events").rowcount == len(table) // 32
+    store.execute("ROLLBACK")
+
+
 def test_the_guards_do_not_scan_the_table(store: sqlite3.Connection) -> None:
     plan = store.execute(
         "EXPLAIN QUERY PLAN SELECT 1 FROM events WHERE (run = 'r' AND seq = 1) OR rowid = 1"
+    ).fetchall()
+    plan += store.execute(
+        "EXPLAIN QUERY PLAN SELECT 1 FROM event_blocks b WHERE b.run = 'r' AND b.first <= 1"
+        " AND 1 < b.first + length(b.hashes) / 32"
     ).fetchall()
     assert not any("SCAN" in str(step[3]) for step in plan)

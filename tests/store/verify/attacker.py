@@ -18,6 +18,7 @@ from store.splices import stream
 from store.splices.guard import Check
 from store.splices.splicer import Splicer
 from store.splices.stream import Block, Span
+from tests.store.verify.rolling import roll, unrolled
 
 type Record = dict[str, object]
 
@@ -30,13 +31,18 @@ def encoded(record: Record) -> bytes:
 
 
 class Attacker:
-    """Has the file open, and no trigger in the way."""
+    """Has the file open, and no trigger in the way.
 
-    def __init__(self, folder: Path) -> None:
+    What lies in blocks is in rows meanwhile; with `blocks`, it is in blocks again in the end.
+    """
+
+    def __init__(self, folder: Path, *, blocks: bool = False) -> None:
         self.folder = folder
         self.db = sqlite3.connect(folder / FILE_NAME, isolation_level=None)
         for (name,) in self.db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             self.db.execute(f"DROP TRIGGER {name}")
+        rolled = unrolled(self.db)
+        self.rolled = rolled if blocks else set[str]()
         ((raw,),) = self.db.execute("SELECT leaf FROM leaves WHERE position = 0").fetchall()
         self.key = VerifierKey.parse(json.loads(raw)["vkey"])
         self.origin = self.key.name
@@ -51,6 +57,8 @@ class Attacker:
 
     def close(self) -> None:
         """Leaves one file behind."""
+        for run in self.rolled:
+            roll(self.db, run)
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.db.close()
 

@@ -31,10 +31,10 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "copy"
 
 
-@pytest.fixture
-def attacker(sealed: Path, tmp_path: Path) -> Iterator[Attacker]:
-    """Somebody who has a copy of it."""
+@pytest.fixture(params=[False, True], ids=["rows", "blocks"])
+def attacker(sealed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Attacker]:
+    """Somebody who has a copy of it, and leaves its closed runs in this form."""
     shutil.copytree(sealed, tmp_path / "attacked")
-    made = Attacker(tmp_path / "attacked" / "store")
+    made = Attacker(tmp_path / "attacked" / "store", blocks=request.param)
     yield made
     made.db.close()

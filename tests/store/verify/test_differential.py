@@ -20,6 +20,7 @@ from store.verify import verify as first
 from tests.store.verify.attacker import Attacker
 from tests.store.verify.attacks import bodies, keys, log
 from tests.store.verify.attacks.keys import rotate
+from tests.store.verify.rolling import formed
 from tests.support.anchored import cosign, stamp
 from tests.support.sample import Sample
 from tests.support.tape import Call, Tape, seeded, tape
@@ -36,6 +37,7 @@ from tests.support.witness import Witness
 type Vector = dict[str, Any]  # JSON that the project's own script has made
 type Verdict = tuple[Counter[tuple[str, str | None, int | None]], int]
 
+FORMS = ("rows", "blocks", "as they are")
 VECTORS = Path(__file__).parents[2] / "vectors"
 
 
@@ -89,7 +91,8 @@ def test_both_find_the_same_damage(sample: Sample, tmp_path: Path) -> None:
         source = sample.source(str(number))
         with damaged(made.folder, tmp_path / "copy", source) as store:
             pin = source.choice([None, store.vkey()])
-            attack(store)
+            with formed(store.connection, source.choice(FORMS)):
+                attack(store)
         for run in (None, source.choice(runs)):
             ours, theirs = both(tmp_path / "copy", run, pin)
             found += theirs[1] != 0
@@ -108,7 +111,7 @@ def test_both_find_the_same_damage(sample: Sample, tmp_path: Path) -> None:
 def test_both_find_the_same_where_the_page_was_once_unclear(attack: Callable[[Damage], None], tmp_path: Path) -> None:
     with tape(tmp_path) as made:
         made.run(seeded(random.Random(1), 1))
-    with damaged(made.folder, tmp_path / "copy", random.Random(1)) as store:
+    with damaged(made.folder, tmp_path / "copy", random.Random(1)) as store, formed(store.connection, "blocks"):
         attack(store)
     ours, theirs = both(tmp_path / "copy", None)
     assert ours == theirs, difference(ours, theirs)
@@ -152,7 +155,7 @@ def test_both_find_the_same_damage_where_a_key_was_rotated_and_one_revoked(sampl
         assert both(made.folder, None, pin) == ((Counter(), 0), (Counter(), 0))
     for number, attack in enumerate(islice(cycle(ATTACKS), sample.count(120, 2000))):
         source = sample.source(str(number))
-        with damaged(made.folder, tmp_path / "copy", source) as store:
+        with damaged(made.folder, tmp_path / "copy", source) as store, formed(store.connection, source.choice(FORMS)):
             attack(store)
         ours, theirs = both(tmp_path / "copy", None, source.choice([None, *vkeys]))
         assert ours == theirs, f"{number} {attack.__name__}: {difference(ours, theirs)}"

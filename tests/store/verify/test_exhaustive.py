@@ -177,9 +177,10 @@ def test_no_value_of_a_row_can_be_changed_in_the_database(folder: Path, tmp_path
         column = source.choice(columns)
         query = f"SELECT rowid, {column} FROM {table} ORDER BY random() LIMIT 1"
         ((rowid, value),) = attacker.db.execute(query).fetchall()
+        done = 0
         with suppress(sqlite3.IntegrityError):
-            attacker.db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (other(value, source), rowid))
-        done = attacker.db.total_changes
+            statement = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
+            done = attacker.db.execute(statement, (other(value, source), rowid)).rowcount
         attacker.close()
         assert not done or unlike(copy), (table, column, rowid)
         shutil.rmtree(copy)

@@ -126,7 +126,10 @@ def changed(data: bytes, source: random.Random) -> bytes:
 def edit(store: Damage) -> None:
     """Change an event, and cover it up as far as one likes."""
     which = store.source.choice(["1", "1", "seq = 0", "instr(event, x'72756e2e636c6f7365')"])
-    run, seq = store.some("events", "run, seq", which)
+    found = store.some("events", "run, seq", which)
+    if not found:
+        return
+    run, seq = found
     effort = store.source.randrange(4)
     store.write(run, seq, changed(store.event(run, seq), store.source), rehash=effort > 0)
     if effort > 1:

@@ -11,7 +11,7 @@ from tests.support.verifier.rows import Opening, Rows
 
 
 def _opens(opening: Opening, committed: str) -> bool:
-    if len(opening.salt) != 32 or len(opening.digest) != 32 or opening.length < 0:
+    if opening.damaged or len(opening.salt) != 32 or len(opening.digest) != 32 or opening.length < 0:
         return False
     return commitment(opening.salt, opening.digest, opening.length) == committed
 

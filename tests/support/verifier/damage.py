@@ -21,6 +21,8 @@ KEYS = {
     "events": ("run", "seq"),
     "openings": ("run", "seq", "pointer"),
     "payloads": ("run", "seq", "pointer"),
+    "event_blocks": ("run", "first"),
+    "opening_blocks": ("run", "first"),
     "blocks": ("run", "number"),
     "leaves": ("position",),
     "nodes": ("level", "position"),

@@ -69,6 +69,8 @@ def _read(row: EventRow) -> Record | str:
 
 def _check_bytes(row: EventRow, found: Found, outcome: Outcome) -> None:
     """Take up one row: its hash, and its record if that is readable."""
+    if row.damaged:
+        found.report(outcome, "V201", row.seq)
     read_as = _read(row)
     hashed = event_hash(row.data)
     found.hashes[row.seq] = {row.hash.hex(), hashed.hex()}

@@ -1,14 +1,18 @@
 """Section 8: reads the rows of the SQLite store, and never writes."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.verifier.sealed import SealedOpening, events_of, openings_of
+
 type Cell = bytes | str | int | float | None
 
-TABLES = ("events", "openings", "payloads", "blocks", "leaves", "nodes", "checkpoints")
+RUNS = ("events", "openings", "payloads", "event_blocks", "opening_blocks", "blocks")
+TABLES = (*RUNS, "leaves", "nodes", "checkpoints")
 
 
 class CouldNotRunError(Exception):
@@ -30,6 +34,7 @@ class EventRow:
     seq: int
     hash: bytes
     data: bytes
+    damaged: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Opening:
     salt: bytes
     digest: bytes
     length: int
+    damaged: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,16 +69,23 @@ class Rows:
 
     def runs(self) -> list[str]:
         """List the runs that have events, openings, payloads or blocks."""
-        tables = ("events", "openings", "payloads", "blocks")
-        query = " UNION ".join(f"SELECT run FROM {table}" for table in tables) + " ORDER BY run"
+        query = " UNION ".join(f"SELECT run FROM {table}" for table in RUNS) + " ORDER BY run"
         return [run for (run,) in self._select(query) if isinstance(run, str)]
 
     def events(self, run: str) -> Iterator[EventRow]:
         """Read a run's events in order."""
-        query = "SELECT seq, hash, event FROM events WHERE run = CAST(? AS TEXT) ORDER BY seq"
-        for seq, kept, data in self._select(query, _bound(run)):
-            if isinstance(seq, int):
-                yield EventRow(seq, as_bytes(kept), as_bytes(data))
+        query = "SELECT seq, hash, event FROM events WHERE run = CAST(? AS TEXT)"
+        rows = [
+            EventRow(seq, as_bytes(kept), as_bytes(data))
+            for seq, kept, data in self._select(query, _bound(run))
+            if isinstance(seq, int)
+        ]
+        query = "SELECT first, hashes, digits, text FROM event_blocks WHERE run = CAST(? AS TEXT) ORDER BY first"
+        for first, hashes, digits, text in self._select(query, _bound(run)):
+            if isinstance(first, int):
+                found = events_of(run, first, as_bytes(hashes), as_bytes(digits), as_bytes(text))
+                rows += [EventRow(*each) for each in found]
+        yield from sorted(rows, key=lambda row: row.seq)
 
     def openings(self, run: str) -> dict[Place, Opening]:
         """Read a run's openings by place."""
@@ -82,12 +95,26 @@ class Rows:
             if isinstance(seq, int) and isinstance(pointer, str):
                 size = length if isinstance(length, int) else -1
                 found[seq, pointer] = Opening(as_bytes(salt), as_bytes(digest), size)
+        for each in self._sealed(run):
+            opening = Opening(each.salt, each.digest, each.length, each.damaged)
+            found.setdefault((each.seq, each.pointer), opening)
         return found
+
+    def _sealed(self, run: str) -> list[SealedOpening]:
+        query = "SELECT first, digests, rows FROM opening_blocks WHERE run = CAST(? AS TEXT) ORDER BY first"
+        return [
+            each
+            for first, digests, rows in self._select(query, _bound(run))
+            if isinstance(first, int)
+            for each in openings_of(run, first, as_bytes(digests), as_bytes(rows))
+        ]
 
     def payloads(self, run: str) -> dict[Place, int]:
         """Read where a run's bodies stand in its log."""
         query = "SELECT seq, pointer, place FROM payloads WHERE run = CAST(? AS TEXT)"
-        return {
+        sealed = reversed(self._sealed(run))  # of two for one commitment the first counts, as its opening does
+        found = {(each.seq, each.pointer): each.place for each in sealed if each.place is not None}
+        return found | {
             (seq, pointer): place
             for seq, pointer, place in self._select(query, _bound(run))
             if isinstance(seq, int) and isinstance(pointer, str) and isinstance(place, int)
@@ -123,7 +150,14 @@ class Rows:
             " AND p.pointer = o.pointer WHERE o.run = CAST(? AS TEXT) GROUP BY 1, 2 HAVING COUNT(*) > 1"
         )
         rows = self._select(query, _bound(run))
-        return {(seq, pointer) for seq, pointer in rows if isinstance(seq, int) and isinstance(pointer, str)}
+        found = {(seq, pointer) for seq, pointer in rows if isinstance(seq, int) and isinstance(pointer, str)}
+        query = "SELECT seq, pointer FROM openings WHERE run = CAST(? AS TEXT)"
+        places = Counter([*self._select(query, _bound(run)), *((each.seq, each.pointer) for each in self._sealed(run))])
+        return found | {
+            (seq, pointer)
+            for (seq, pointer), count in places.items()
+            if count > 1 and isinstance(seq, int) and isinstance(pointer, str)
+        }
 
     def doubled_checkpoints(self) -> int:
         """Count the sizes of which there are several checkpoints."""
