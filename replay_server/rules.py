@@ -111,7 +111,7 @@ class Optional:
 
     def names(self, place: Endpoint) -> bool:
         """Whether a request to `place` may be one of these."""
-        path = place.path.decode("utf-8", "surrogateescape")
+        path = place.path.decode("utf-8", "surrogateescape") or "/"  # a CONNECT has none
         return self.method in (_ANY, place.method) and (
             fnmatchcase(f"{place.host}{path}", self.place)
             or fnmatchcase(f"{place.host}:{place.port}{path}", self.place)

@@ -132,9 +132,14 @@ class Session:
         if index is None or self.stopped.is_set() or self._has_forked:
             return True
         form = Form(self.tape.endpoints[index], {})
+        rule = self._groups.each[index][1]
         self.findings.requests += 1
-        self.findings.matched += 1
-        self._check_order(index)
+        if rule:
+            self.findings.optional += 1
+            self.findings.allowed[rule] += 1
+        else:
+            self.findings.matched += 1
+            self._check_order(index)
         self._matcher.take(index, form)
         outcome = self.tape.outcome(index)
         ticket = self._log(told(Asked(form.endpoint), self.redactor), Live(CONNECT), index)

@@ -219,3 +219,20 @@ def test_leaves_cover_the_recording_and_today_and_carry_our_own_key(place: Place
     assert terms.not_before == recorded - timedelta(days=2)
     assert terms.not_after == now + timedelta(days=30)
     assert certificates.key.public_key() != place.authority.key.public_key()
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+async def test_a_connect_that_failed_may_be_optional(place: Place, times: int) -> None:
+    def failing(recording: Recording) -> None:
+        recording.refuse_connect("plugins.example.com", 443)
+
+    rule = "CONNECT plugins.example.com/"
+    async with place.replaying(place.record(failing), ReplayOptions(optional=[rule])) as server:
+        for _ in range(times):
+            refused = await dial(server)
+            refused.send(b"CONNECT plugins.example.com:443 HTTP/1.1\r\n\r\n")
+            await refused.end()
+            assert refused.received.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
+        report = await server.stop(0)
+    assert (report.exit_code, report.counts["optional"]) == (0, times)
+    assert report.document["allowed"] == ({rule: times} if times else {})
