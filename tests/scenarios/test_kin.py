@@ -1,4 +1,4 @@
-"""Agents under an agent: what they are recorded as, that they replay, and whole changes of an agent as processes."""
+"""Agents under an agent: whom they belong to when they are recorded, and that they replay in any order."""
 
 import sys
 from pathlib import Path
