@@ -255,6 +255,9 @@ TABLE: Mapping[str, Setting] = {
             many=True,
             member="allowed_ports",
         ),
+        Setting("until", "Pause before this step is answered: look, change it, go on.", click.IntRange(min=1)),
+        Setting("each", "Pause before every step.", flag=True, flag_name="step", member="each"),
+        Setting("control", "Port of a control API on loopback for pausing; 0 takes a free one.", _PORT),
         Setting("report", "Write the end report as JSON to this file.", _OUTPUT),
         Setting("junit", "Write what was found as JUnit XML to this file.", _OUTPUT),
         # fork
