@@ -77,7 +77,9 @@ def erased(connection: sqlite3.Connection, run: str, seq: int) -> tuple[str, lea
 
 def _leaves_of(connection: sqlite3.Connection, run: str) -> Iterable[tuple[str, object]]:
     query = f"SELECT leaf FROM leaves WHERE ({_MATTER}) AND instr(leaf, ?{len(_ENDS) + 1}) ORDER BY position"
-    for ts, facts in _readable(raw for (raw,) in connection.execute(query, (*_ENDS, run.encode("utf-8", "surrogateescape"))).fetchall()):
+    for ts, facts in _readable(
+        raw for (raw,) in connection.execute(query, (*_ENDS, run.encode("utf-8", "surrogateescape"))).fetchall()
+    ):
         if getattr(facts, "run", None) == run:
             yield ts, facts
 
