@@ -80,7 +80,7 @@ demo: setup ## record, prove and replay a real agent (fetches a small model, abo
 	@$(BIN)/python -m examples.demo $(ARGS)
 
 soak: setup ## run the tests with their full counts and write docs/soak.md (hours)
-	@$(PYTEST) --soak -m "not bench" --timeout=14400
+	@$(PYTEST) --soak -m "not bench" --timeout=14400 -o faulthandler_timeout=0
 
 bench: setup ## print measured figures
 	@$(PYTEST) -m bench -s

@@ -1,27 +1,34 @@
 """The report of a bundle as one page for people: self-contained, without scripts, every text escaped; pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 _STYLE = """\
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #1c1c1c; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; overflow-wrap: anywhere; }
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #1c1c1c;
+  background: #fff; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
 p.limit { border-left: 4px solid #b58900; padding-left: .8rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; }
-dd { margin: 0; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem 1rem; }
+dd { margin: 0; }
+ul { margin-top: .2rem; padding-left: 1.3rem; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; }
 th, td { padding: .2rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
-td.number { text-align: right; white-space: nowrap; } td.words { overflow-wrap: anywhere; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; } summary { cursor: pointer; overflow-wrap: anywhere; }
-.verdict { font-weight: bold; }
-tr.odd { background: #fff8e1; } tr.bad { background: #fdecea; }
-@media (prefers-color-scheme: dark) {
-  body { background: #161616; color: #ddd; } th, td { border-color: #333; }
-  pre { white-space: pre-wrap; overflow-wrap: anywhere; } summary { cursor: pointer; overflow-wrap: anywhere; }
-.verdict { font-weight: bold; }
-tr.odd { background: #332b00; } tr.bad { background: #3b1512; }
+td.number { text-align: right; white-space: nowrap; } a { color: inherit; }
+pre { white-space: pre-wrap; margin: .5rem 0 1rem; padding-left: .8rem; border-left: 1px solid #ddd; }
+summary { cursor: pointer; } details { margin: .3rem 0; } .verdict { font-weight: bold; }
+tr.odd { background: #fff8e1; } tr.bad { background: #fdecea; } details:target { outline: 2px solid #b58900; }
+@media (max-width: 40rem) {
+  dl { grid-template-columns: 1fr; } dt { font-weight: bold; margin-top: .3rem; }
+  thead { display: none; } tr { display: block; padding: .4rem; border-bottom: 1px solid #ddd; }
+  td { display: inline; border: 0; padding: 0 .4rem 0 0; } td.words { display: block; }
 }
+@media (prefers-color-scheme: dark) {
+  body { background: #161616; color: #ddd; } th, td, tr, pre { border-color: #333; }
+  tr.odd { background: #332b00; } tr.bad { background: #3b1512; }
+}
+@media print { details > pre { display: block; } }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _LIMIT = (
@@ -40,15 +47,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
-    """One run: its heading, facts (name and value), and timeline."""
-
-    title: str
-    facts: tuple[tuple[str, str], ...]
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Detail:
     """One step whole: its number, its line, and all of it as text."""
 
@@ -57,15 +55,44 @@ class Detail:
     text: str
 
 
-def report(facts: Sequence[tuple[str, str]], runs: Sequence[RunView]) -> bytes:
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run: its heading, facts (name and value), timeline, and its steps whole. `key` tells it from other runs of
+    the page.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    details: tuple[Detail, ...] = ()
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What whoever verifies a bundle knows then, and what he does not: sentences."""
+
+    proved: tuple[str, ...]
+    unproved: tuple[str, ...]
+
+
+def report(facts: Sequence[tuple[str, str]], runs: Sequence[RunView], findings: Findings) -> bytes:
     """The page of a bundle: `facts` are about the bundle as a whole."""
-    return document("edgetape report", _LIMIT, [*_facts(facts), *(part for run in runs for part in _run(run))])
+    told = [
+        *_facts(facts),
+        *_list("What is proved, once the bundle verifies", findings.proved),
+        *_list("What is not proved", findings.unproved),
+    ]
+    for run in runs:
+        told += [*_run(run), *(["<h3>steps</h3>"] if run.details else []), *_details(run)]
+    return document("edgetape report", _LIMIT, told)
 
 
 def story(run: RunView, limit: str, verdict: str, details: Sequence[Detail]) -> bytes:
     """The page of one run; `limit` says what the page is not, `verdict` what a replay found."""
     told = [f'<p class="verdict">{escape(verdict)}</p>'] if verdict else []
-    return document("edgetape run", limit, [*told, *_run(run), "<h2>steps</h2>", *map(_detail, details)])
+    whole = replace(run, details=tuple(details))
+    return document("edgetape run", limit, [*told, *_run(whole), "<h2>steps</h2>", *_details(whole)])
 
 
 def document(title: str, limit: str, parts: Iterable[str]) -> bytes:
@@ -82,20 +109,32 @@ def document(title: str, limit: str, parts: Iterable[str]) -> bytes:
     return "".join(f"{part}\n" for part in (*head, *parts, "</body></html>")).encode("utf-8", "backslashreplace")
 
 
-def _detail(one: Detail) -> str:
-    head = f'<details id="step-{escape(one.number)}"><summary>{escape(one.title)}</summary>'
-    return f"{head}<pre>{escape(one.text)}</pre></details>"
+def _details(run: RunView) -> Iterable[str]:
+    for one in run.details:
+        head = f'<details id="{_place(run, one.number)}"><summary>{escape(one.title)}</summary>'
+        yield f"{head}<pre>{escape(one.text)}</pre></details>"
+
+
+def _place(run: RunView, number: str) -> str:
+    return escape(f"step-{run.key}-{number}" if run.key else f"step-{number}")
 
 
 def _run(run: RunView) -> Iterable[str]:
     yield f"<h2>{escape(run.title)}</h2>"
     yield from _facts(run.facts)
     yield f"<table><thead><tr>{''.join(f'<th>{head}</th>' for head in _HEADS)}</tr></thead><tbody>"
+    whole = {one.number for one in run.details}
     for row in run.rows:
         kinds = ("number", "number", "number", "status", "words")
-        cells = "".join(f'<td class="{kind}">{escape(cell)}</td>' for kind, cell in zip(kinds, row.cells, strict=True))
+        number, *others = map(escape, row.cells)
+        first = f'<a href="#{_place(run, row.cells[0])}">{number}</a>' if row.cells[0] in whole else number
+        cells = "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in zip(kinds, (first, *others), strict=True))
         yield f'<tr class="{escape(row.mark)}">{cells}</tr>'
     yield "</tbody></table>"
+
+
+def _list(title: str, sentences: Sequence[str]) -> Iterable[str]:
+    yield f"<h2>{escape(title)}</h2><ul>{''.join(f'<li>{escape(each)}</li>' for each in sentences)}</ul>"
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> Iterable[str]:

@@ -1,61 +1,70 @@
-"""The `[replay]` tables of edgetape.toml: what may differ in every replay, for a user and for a project.
+"""edgetape.toml: what a project wants of every replay, from the nearest folder upwards that has one.
 
-The user's file is that of --config; a project's is the nearest one from a folder upwards, to the top of a git checkout.
-Both hold. The table has `ignore` and `optional`, lists of rules (`replay_server/rules`).
+The search ends at the top of a git checkout. Tables: `[replay]` with `ignore` and `optional`, lists of rules;
+`[retention]`, which counts in the operator's own file alone (`proxy.policy`).
 """
 
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from proxy.border import Misuse
 
 NAME = "edgetape.toml"
-_TABLES = ("replay", "retention")  # `proxy/policy` reads the other one
+_TABLES = ("replay", "retention")
 _MEMBERS = ("ignore", "optional")
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What the files say; nothing where there are none."""
+    """What the file says; nothing where there is none."""
 
+    path: Path | None = None
     ignore: Sequence[str] = ()
     optional: Sequence[str] = ()
 
 
-def configured(users: Path, folder: Path) -> Configuration:
-    """What holds in `folder`, for the user whose file is `users`. Raises Misuse for a file that is not well formed."""
-    paths = dict.fromkeys(path.resolve() for path in (users, _nearest(folder)) if path is not None and path.is_file())
-    found = [_read(path) for path in paths]
-    return Configuration(
-        tuple(rule for each in found for rule in each.ignore), tuple(rule for each in found for rule in each.optional)
-    )
-
-
-def _nearest(folder: Path) -> Path | None:
+def nearest(folder: Path) -> Configuration:
+    """The configuration that holds in `folder`. Raises Misuse for a file that is not well formed."""
     for place in (folder, *folder.parents):
         if (place / NAME).is_file():
-            return place / NAME
+            return _read(place / NAME)
         if (place / ".git").exists():
             break
-    return None
+    return Configuration()
+
+
+def table(path: Path, raw: bytes, name: str) -> dict[str, object]:
+    """One table of a settings file with this content, empty where it has none. Raises Misuse."""
+    try:
+        document = tomllib.loads(raw.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Misuse(f"{path} is not TOML: {error}") from error
+    said = document.get(name, {})
+    unknown = [each for each in document if each not in _TABLES]
+    if not isinstance(said, dict) or unknown:
+        known = " and ".join(f"[{each}]" for each in _TABLES)
+        raise Misuse(f"{path}: no such table: {', '.join(unknown) or name}", hint=f"there are {known}")
+    return said
+
+
+def content(path: Path) -> bytes:
+    """What a settings file holds. Raises Misuse."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise Misuse(f"there is no settings file {path}", hint="name another with --config") from None
+    except OSError as error:
+        raise Misuse(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _read(path: Path) -> Configuration:
-    try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Misuse(f"{path} is not TOML: {error}") from error
-    except OSError as error:
-        raise Misuse(f"{path} cannot be read: {error.strerror}") from error
-    said = document.get("replay", {})
-    unknown = [name for name in document if name not in _TABLES]
-    if not isinstance(said, dict) or unknown:
-        raise Misuse(f"{path}: no such table: {', '.join(unknown) or 'replay'}", hint="there is [replay]")
+    said = table(path, content(path), "replay")
     for name, value in said.items():
         if name not in _MEMBERS:
             raise Misuse(f"{path}: [replay] has no {name!r}", hint=f"it has {' and '.join(_MEMBERS)}")
         if not isinstance(value, list) or not all(isinstance(rule, str) for rule in value):
             raise Misuse(f"{path}: {name} is no list of rules", hint=f"{name} = ['body /metadata/trace']")
-    return Configuration(said.get("ignore", ()), said.get("optional", ()))
+    return Configuration(path, *(cast("Sequence[str]", said.get(name, ())) for name in _MEMBERS))

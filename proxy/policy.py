@@ -1,13 +1,13 @@
 """The policies that an operator sets: `edgetape.toml`, read and checked (docs/retention.md)."""
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 
+from proxy.configuration import content, table
 from proxy.options import Shared
 from store.core.leaf import PolicyKind
 from store.core.redact import RULES
-from store.core.retention import CLASSES, Age, BadPolicy, DataClass, Policy
+from store.core.retention import CLASSES, DEFAULT, Age, BadPolicy, DataClass, Policy
 
 _FLOOR = "floor"
 
@@ -15,38 +15,24 @@ _FLOOR = "floor"
 def policy_of(shared: Shared) -> Policy:
     """The retention policy in force: that of the settings file, or the default one where nobody made a file.
 
-    Raises BadPolicy.
+    Raises BadPolicy, Misuse.
     """
     path = shared.config
+    if shared.is_default("config") and not path.exists():
+        return Policy()
+    raw = content(path)
     try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        if shared.is_default("config"):
-            return Policy()
-        raise BadPolicy(f"there is no settings file {path}", hint="name another with --config") from None
-    except OSError as error:
-        raise BadPolicy(f"the settings file {path} cannot be read: {error.strerror}") from error
-    try:
-        return parsed(raw)
+        return parsed(table(path, raw, "retention"), hashlib.sha256(raw).hexdigest())
     except BadPolicy as error:
         raise BadPolicy(f"{path}: {error}", hint=error.hint) from error
 
 
-def parsed(raw: bytes) -> Policy:
-    """The policy that a settings file spells. Raises BadPolicy."""
-    try:
-        document = tomllib.loads(raw.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadPolicy(f"no TOML: {error}") from error
-    document.pop("replay", None)  # `proxy/configuration` reads that one
-    table = document.pop("retention", {})
-    if document or not isinstance(table, dict):
-        raise BadPolicy(
-            f"it has {', '.join(document) or 'no table retention'}", hint="the tables are [retention] and [replay]"
-        )
-    floor = table.pop(_FLOOR, {})
+def parsed(said: Mapping[str, object], digest: str = DEFAULT) -> Policy:
+    """The policy that the table [retention] spells. Raises BadPolicy."""
+    floor = said.get(_FLOOR, {})
     floors = _ages(floor if isinstance(floor, dict) else dict.fromkeys(CLASSES, floor), f"retention.{_FLOOR}")
-    return Policy(_ages(table, "retention"), floors, hashlib.sha256(raw).hexdigest())
+    ages = _ages({name: text for name, text in said.items() if name != _FLOOR}, "retention")
+    return Policy(ages, floors, digest)
 
 
 def in_force(shared: Shared) -> dict[PolicyKind, str]:

@@ -60,6 +60,7 @@ async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOp
         folder = revival.folder or Path.cwd()
         return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
 
+    pause = options.pause
     told = replace(options, owns_port=owner.owns, opening=opening, redactor=redactor)
     server = ReplayServer(stage.reader, stage.writer, run, stage.authority, told)
     await server.start()
@@ -71,7 +72,7 @@ async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOp
             environment = passage(revival.environment, way, stage.authority, folder, extras)
             with running_agent(revival.argv, environment, revival.folder) as agent:
                 owner.agent = agent
-                ended = await _until_end(agent, server.stopped, options.grace_s)
+                ended = await _until_end(agent, server.stopped, options.grace_s, pause.quit if pause else None)
     finally:
         confined = isinstance(stage.confinement, Confinement)
         exit_code = None if ended is None else ended.code
@@ -79,13 +80,14 @@ async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOp
     return report
 
 
-async def _until_end(agent: Agent, stopped: asyncio.Event, grace_s: float) -> Ended:
-    """Waits for the agent; after the replay has stopped it, only so long."""
+async def _until_end(agent: Agent, stopped: asyncio.Event, grace_s: float, quits: asyncio.Event | None) -> Ended:
+    """Waits for the agent; after the replay has stopped it, only so long; when a person `quits`, no longer."""
     ending = asyncio.create_task(agent.wait())
-    stopping = asyncio.create_task(stopped.wait())
-    await asyncio.wait({ending, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if not ending.done():
+    stopping = [asyncio.create_task(event.wait()) for event in (stopped, quits) if event is not None]
+    await asyncio.wait({ending, *stopping}, return_when=asyncio.FIRST_COMPLETED)
+    for task in stopping:
+        task.cancel()
+    if not ending.done() and not (quits is not None and quits.is_set()):
         await asyncio.wait({ending}, timeout=grace_s)
     if not ending.done():
         await agent.terminate(KILL_GRACE_S)

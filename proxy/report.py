@@ -25,7 +25,7 @@ def report(reader: Reader, run: RunInfo) -> bytes:
     name = f" {printable(run.name, one_line=True)}" if run.name else ""
     view = RunView(f"run{name} {run.id}", _facts(reader, run), tuple(rows))
     judged = judgement(reader, happened)
-    details = [_detail(reader, step) for step in happened if step.step is not None]
+    details = [detail(reader, step) for step in happened if step.step is not None]
     return pages.story(view, _LIMIT, judged.words if judged is not None else "", details)
 
 
@@ -48,12 +48,13 @@ def _facts(reader: Reader, run: RunInfo) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _detail(reader: Reader, step: Step) -> Detail:
+def detail(reader: Reader, step: Step, lines_max: int = DETAIL_LINES_MAX) -> Detail:
+    """A step whole, up to a number of lines; of one that cannot be read the reason."""
     try:
         told = list(page(reader, step))
     except EdgetapeError as error:
         told = [f"step {step.step}", str(error)]
     title, *rest = told
-    if len(rest) > DETAIL_LINES_MAX:
-        rest = [*rest[:DETAIL_LINES_MAX], f"... {count(len(rest) - DETAIL_LINES_MAX, 'more line')}"]
+    if len(rest) > lines_max:
+        rest = [*rest[:lines_max], f"... {count(len(rest) - lines_max, 'more line')}"]
     return Detail(str(step.step), title, "\n".join(rest))

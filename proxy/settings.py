@@ -200,6 +200,12 @@ TABLE: Mapping[str, Setting] = {
         Setting("tsa", "Address of a time stamp authority (RFC 3161); may be repeated.", str, many=True, metavar="URL"),
         Setting("tsa-ca", "PEM file of the roots that its certificate must lead to.", _FILE),
         Setting("witness", "A witness (C2SP); may be repeated.", str, many=True, metavar="VKEY@URL"),
+        Setting(
+            "anchor-every",
+            "Seconds between two rounds with --tsa and --witness, if anything was written; one more at the end.",
+            click.FloatRange(min=1),
+            3600.0,
+        ),
         # keys
         Setting("sign-command", "Command that signs what it gets on stdin: 64 bytes, or their base64, on stdout.", str),
         Setting("public-key", "File with the command's Ed25519 public key: PEM, or the base64 of 32 bytes.", _FILE),
@@ -254,6 +260,9 @@ TABLE: Mapping[str, Setting] = {
             many=True,
             member="allowed_ports",
         ),
+        Setting("until", "Pause before this step is answered: look, change it, go on.", click.IntRange(min=1)),
+        Setting("each", "Pause before every step.", flag=True, flag_name="step", member="each"),
+        Setting("control", "Port of a control API on loopback for pausing; 0 takes a free one.", _PORT),
         Setting("report", "Write the end report as JSON to this file.", _OUTPUT),
         Setting("junit", "Write what was found as JUnit XML to this file.", _OUTPUT),
         # fork

@@ -100,10 +100,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes out, and what to call with how that ended once it has."""
+    """What goes out, and what to call with how that ended once it has.
+
+    Of a recorded answer also its step, what was asked, the answer as it is recorded, and how to give another instead.
+    """
 
     answer: Answer
     sent: Callable[[Ended], None]
+    step: int | None = None
+    place: str = ""
+    recorded: Recorded | None = None
+    remade: "Callable[[Recorded], Reply] | None" = None
 
 
 def ending(how: Ended | ErrorKind) -> Ending | None:

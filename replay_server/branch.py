@@ -18,8 +18,7 @@ from replay_server.registry import Deed, Ruling
 from replay_server.standins import StandIns
 from replay_server.tape import Tape, labels
 from store.core.form import Asked, Endpoint, Form, first
-from store.core.redact import Content, Redactor
-from store.core.redaction.pieces import recut
+from store.core.redact import Redactor
 from store.labels.dialect import RequestLabels
 
 _KEY = b"Idempotency-Key"
@@ -75,12 +74,6 @@ class Branch:
     def injects_at(self, index: int) -> bool:
         """Whether a recorded exchange is the one that is answered otherwise."""
         return index == self.fork.at and not self.fork.is_step_live
-
-    def kept(self, answer: Recorded) -> Recorded:
-        """The answer at the fork's step as it is recorded: what a person put into it may hold a secret."""
-        redacted = self.redactor.body(answer.body, Content.of(answer.headers))
-        chunks = recut(answer.chunks, answer.body, "", redacted)
-        return replace(answer, body=redacted.content, chunks=chunks, exact=answer.exact and redacted.exact)
 
     def _outing(self, moved: Asked, live: Live, asked_for: RequestLabels, ruling: Ruling) -> Outing:
         key = None

@@ -115,6 +115,8 @@ class Findings:
     local_tools: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     fork: Forked | None = None
+    edited: list[int] = field(default_factory=list)
+    stopped_by_hand: bool = False
     _causes: Causes = field(default_factory=Causes)
 
     def settle(self) -> None:

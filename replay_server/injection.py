@@ -102,6 +102,15 @@ class Injection:
         return ", ".join(said)
 
 
+def message_of(answer: Recorded) -> Json:
+    """What a streamed answer of a model comes to; None for any other answer, or one that cannot be read."""
+    try:
+        form = _form(answer)
+        return None if form is None else form.assembled(_plain(answer).messages)
+    except NotAllowed:
+        return None
+
+
 def _respoken(recorded: Recorded, body: bytes) -> Recorded:
     form = _form(recorded)
     message = tree.parse(body) if form is not None else None

@@ -1,6 +1,7 @@
 """The replay's own run in the store: what was asked, what was served, and the verdict. It is the replay certificate."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import store
@@ -162,6 +163,12 @@ class Ledger:
         sheet = Sheet()
         said = sheet.apart(self._redactor.plain(detail), "text/plain") if detail else None
         return self._append(sheet.draft(HttpError(req=_LATER, kind=kind, detail=said, total_us=total_us)), request)
+
+    def redacted(self, answer: Recorded) -> Recorded:
+        """An answer that a person had a hand in, as it is recorded: there may be a secret in it now."""
+        found = self._redactor.body(answer.body, Content.of(answer.headers))
+        cut = recut(answer.chunks, answer.body, "", found)
+        return replace(answer, body=found.content, chunks=cut, exact=answer.exact and found.exact)
 
     def reply(self, request: Ticket, said: Recorded, live: Live, kept: Recorded | None = None) -> Reply:
         """An answer of ours that is recorded once it was sent; as `kept` where that is given."""

@@ -8,6 +8,7 @@ from replay_server import ledger
 from replay_server.injection import Injection
 from replay_server.modes import OnDrift, OnMiss
 from replay_server.order import Order
+from replay_server.pause import Pause
 from replay_server.registry import Registry
 from store.core.redact import Redactor
 
@@ -45,8 +46,8 @@ class ReplayOptions:
 
     `local` is "pass" (a listener of the agent's own is tunnelled to) or "record" (it is answered from the recording).
     `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's. `redactor` is the one that
-    made the opening; without it there is a new one that knows `secrets`. With `fork` it is a fork, and goes live.
-    `unverified` serves events that do not fit together.
+    made the opening; without it there is a new one that knows `secrets`. With `fork` it is a fork, and goes live;
+    with `pause` answers are held until somebody lets them go; `unverified` serves events that do not fit together.
     """
 
     on_drift: OnDrift = "stop"
@@ -69,3 +70,4 @@ class ReplayOptions:
     opening: ledger.Opening = field(default=ledger.opening)
     redactor: Redactor | None = None
     fork: ForkOptions | None = None
+    pause: Pause | None = None

@@ -6,7 +6,8 @@ The JSON is one object:
 - run, replay: {id, name} of what was replayed, {id} of the replay's own run
 - counts: exchanges, requests, matched, mapped, optional, repeated, drifted, reordered, unexpected, exhausted,
   never_requested, refused, unserved, after_stop, local_tunnels, failed; each a number
-- stopped_at: the step whose drift ended the replay, or null
+- stopped_at: the step whose drift, or a person, ended the replay, or null; edited: steps that a person answered
+  otherwise
 - drifted: first causes, each {step, seq, request, kind, detail, place, pointer, inside, recorded, live, rule, expected,
   changes: the same members for each further change of that request, follows: [steps]}
 - reordered: {step, before, request}; unexpected, exhausted, unserved: {request, number, nearest, detail}; number
@@ -77,6 +78,7 @@ def report(
         "replay": {"id": replay},
         "counts": dict(counts),
         "stopped_at": found.stopped_at,
+        "edited": list(found.edited),
         "drifted": [drift_document(drift) for drift in found.drifts],
         "reordered": [{"step": one.step, "before": one.before, "request": one.place} for one in found.reordered],
         "unexpected": [missed_document(one) for one in found.unexpected],

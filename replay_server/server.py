@@ -23,6 +23,7 @@ from replay_server.connect import Front
 from replay_server.door import Door, Doors
 from replay_server.findings import Clients
 from replay_server.fork import Fork
+from replay_server.holding import hold
 from replay_server.live import Outing
 from replay_server.local import is_loopback, reach, tunnel
 from replay_server.modes import NotAllowed, Pace, Policy
@@ -136,6 +137,11 @@ class ReplayServer:
         if self._upstream is not None and self.session.findings.fork is not None:
             self.session.findings.fork.connections = self._upstream.opened
             await self._upstream.close()
+        pause = self.options.pause
+        if pause is not None:
+            self.session.findings.edited = list(pause.edited)
+            if pause.stopped_at is not None:
+                self.session.findings.stopped_at, self.session.findings.stopped_by_hand = pause.stopped_at, True
         ending = Ending(exit_code, tuple(attempts), confined, tuple(allowed))
         self._report = self._judge(ending)
         try:
@@ -210,6 +216,8 @@ class ReplayServer:
         reply = self._ask(raw, live, placed=placed)
         if isinstance(reply, Outing):
             return await self._carry(reply, live, request)
+        if self.options.pause is not None:
+            reply = await hold(self.options.pause, reply, request)
         ended: Ended = "client_gone"
         try:
             ended = await send(reply.answer, request, self._pace, self.options.hang_s_max)

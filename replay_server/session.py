@@ -148,7 +148,7 @@ class Session:
 
     def finish(self) -> Findings:
         """The findings of the whole replay, what was never requested included."""
-        if not self.stopped.is_set() and not self._has_forked:
+        if not self.stopped.is_set() and not self._has_forked and not self.findings.stopped_by_hand:
             waiting = self._matcher.never_requested()
             asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
             self.findings.never_requested = sorted(asked + self._control.never_asked())
@@ -215,12 +215,18 @@ class Session:
                 return self._reply(ask, problem("unserved", reason, missed_document(missed)))
             case Recorded():
                 self.findings.local_tools.update(self.tape.tools(index, outcome))
-                served, kept = self._standins.reveal(outcome)
                 echoes = self._echoes(index, tier, ask)
-                served, kept = echoes.put(served), echoes.put(kept)
-                if self._branch is not None and outcome is self._branch.answer:
-                    kept = self._branch.kept(kept)
-                return self._reply(ask, served, kept)
+
+                def foreign(answer: Recorded) -> Reply:
+                    served, kept = self._standins.reveal(answer)
+                    return self._reply(ask, echoes.put(served), self.ledger.redacted(echoes.put(kept)))
+
+                if injects:
+                    return foreign(outcome)
+                served, kept = self._standins.reveal(outcome)
+                reply = self._reply(ask, echoes.put(served), echoes.put(kept))
+                step, asked = self.tape.step(index), named(ask.form)
+                return replace(reply, step=step, place=asked, recorded=outcome, remade=foreign)
         told_then = failure(outcome, ask.live, self.tape.detail(index))
         return Reply(told_then, lambda _: self.ledger.error(ask.ticket, outcome))
 

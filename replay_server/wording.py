@@ -58,16 +58,22 @@ def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) 
         case Exit.NEVER_REQUESTED if found.never_requested:
             step, place = found.never_requested[0]
             said = f"NEVER REQUESTED: step {step}, {place}{_more(len(found.never_requested))}"
-        case _ if found.fork:
-            said = departures.headline(found.fork, ending.agent_exit_code)
         case _:
-            said = f"REPLAYED: {_all(found.exchanges)}"
-            answered = counts["matched"] + counts["mapped"]
-            if found.exchanges != answered:
-                said = f"REPLAYED: {answered} of {found.exchanges} recorded exchanges were asked for"
-                said += "; the rest is optional"
-            said += f"; the agent ended with {ending.agent_exit_code}" if ending.agent_exit_code else ""
+            said = _calm(found, counts, ending)
     return f"{said}; {held}"
+
+
+def _calm(found: Findings, counts: dict[str, int], ending: Ending) -> str:
+    """The verdict where nothing is wrong."""
+    if found.stopped_by_hand:
+        return f"STOPPED by hand at step {found.stopped_at}"
+    if found.fork is not None:
+        return departures.headline(found.fork, ending.agent_exit_code)
+    answered = counts["matched"] + counts["mapped"]
+    said = f"REPLAYED: {_all(found.exchanges)}"
+    if found.exchanges != answered:
+        said = f"REPLAYED: {answered} of {found.exchanges} recorded exchanges were asked for; the rest is optional"
+    return said + (f"; the agent ended with {ending.agent_exit_code}" if ending.agent_exit_code else "")
 
 
 def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: Ending, stale: Sequence[str]) -> list[str]:
@@ -108,6 +114,8 @@ def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: End
     if found.allowed:
         said.append("optional by rule: " + ", ".join(f"{rule} ({count})" for rule, count in found.allowed.items()))
     said += [f"stale rule, nothing needs it any more: {rule}" for rule in stale]
+    if found.edited:
+        said.append(f"answered otherwise by hand: step {ranges(found.edited)}")
     if found.fork is not None:
         said += departures.lines(found.fork, LISTED_MAX)
     if found.local_tools:

@@ -20,6 +20,9 @@ from store.core.errors import StoreUnusable
 
 FILE_NAME = "edgetape.db"
 BUSY_TIMEOUT_S = 10.0
+# Of a new store. What a run leaves is a few values of some kilobytes, and what a commit writes is a page for each row
+# that it touches: pages as SQLite would choose them, of 4 KiB, make a file a third longer and a commit no faster.
+PAGE_BYTES = 512
 
 _NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
@@ -30,6 +33,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """A connection for the writer's thread; transactions are begun by hand."""
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     try:
+        connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
     except Exception:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 from store.core import leaf
 from store.core.errors import Malformed
+from store.core.shape import VERSION
 
-# As they stand in the canonical bytes of a leaf, where no text can spell them.
-_KINDS = tuple(
-    f'"type":"{kind}"'.encode()
+# How leaves that matter here end: their members stand in order of name, and behind the type comes the version alone.
+_ENDS = tuple(
+    f'"type":"{kind}","v":{VERSION}}}'.encode()
     for kind in ("hold.set", "hold.release", "payload.erased", "retention.pruned", "run.import")
 )
+_MATTER = " OR ".join(f"substr(leaf, -{len(end)}) = ?{number}" for number, end in enumerate(_ENDS, start=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,7 @@ NOTHING = Standing()
 def of_all(connection: sqlite3.Connection) -> Mapping[str, Standing]:
     """Every run of which something is said."""
     found: dict[str, Standing] = {}
-    told = " OR ".join("instr(leaf, ?)" for _ in _KINDS)
-    rows = connection.execute(f"SELECT leaf FROM leaves WHERE {told} ORDER BY position", _KINDS)
+    rows = connection.execute(f"SELECT leaf FROM leaves WHERE {_MATTER} ORDER BY position", _ENDS)
     for ts, facts in _readable(raw for (raw,) in rows):
         run = str(getattr(facts, "run", ""))
         found[run] = found.get(run, NOTHING).after(ts, facts)
@@ -75,8 +76,10 @@ def erased(connection: sqlite3.Connection, run: str, seq: int) -> tuple[str, lea
 
 
 def _leaves_of(connection: sqlite3.Connection, run: str) -> Iterable[tuple[str, object]]:
-    query = "SELECT leaf FROM leaves WHERE instr(leaf, CAST(? AS BLOB)) ORDER BY position"
-    for ts, facts in _readable(raw for (raw,) in connection.execute(query, (run,)).fetchall()):
+    query = f"SELECT leaf FROM leaves WHERE ({_MATTER}) AND instr(leaf, ?{len(_ENDS) + 1}) ORDER BY position"
+    for ts, facts in _readable(
+        raw for (raw,) in connection.execute(query, (*_ENDS, run.encode("utf-8", "surrogateescape"))).fetchall()
+    ):
         if getattr(facts, "run", None) == run:
             yield ts, facts
 

@@ -53,7 +53,8 @@ def command(context: click.Context, runs: Sequence[str], **given: Unpack[Given])
     shared: Shared = context.obj
     bodies = not given["without_bodies"]
     with excerpt(shared.store, runs) as taken:
-        packed = members(taken, report(taken, bodies=bodies), proofs=given["proofs"], bodies=bodies)
+        view = report(taken, proofs=given["proofs"], bodies=bodies)
+        packed = members(taken, view, proofs=given["proofs"], bodies=bodies)
         verdict = write(output, packed)
         said = {"runs": sorted(taken.runs), "checkpoint": taken.size}
     digest = _digest(output)

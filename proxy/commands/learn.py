@@ -31,7 +31,7 @@ With --json: {schema, runs, pairs, proposals, left}; a proposal is {table, rule,
 @click.pass_context
 def command(context: click.Context, runs: Sequence[str], as_json: bool) -> int:
     """Compare recordings of the same agent, and propose rules for what differs by nature."""
-    from proxy.configuration import configured
+    from proxy.configuration import nearest
     from replay_server.learning import learn
     from replay_server.normalise import Rules
     from replay_server.rules import BadRule
@@ -39,7 +39,7 @@ def command(context: click.Context, runs: Sequence[str], as_json: bool) -> int:
     from store.reader import Reader
 
     shared: Shared = context.obj
-    standing = configured(shared.config, Path.cwd())
+    standing = nearest(Path.cwd())
     try:
         rules = Rules.of(standing.ignore, standing.optional)
     except BadRule as error:

@@ -1,14 +1,15 @@
 """`edgetape proxy`: the long-lived recorder for many agents."""
 
+import contextlib
 import json
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from proxy import upkeep
+from proxy import anchoring, upkeep
 from proxy.border import Misuse, Verb
 from proxy.loop import run
 from proxy.options import Shared, options
@@ -26,7 +27,7 @@ With --json: one line {port, host, url, pid, store} as soon as it listens.
 """
 
 
-class Given(TypedDict):
+class Given(anchoring.Given):
     """The options as click gives them."""
 
     host: str
@@ -50,6 +51,10 @@ class Given(TypedDict):
     "upstream-ca",
     "local",
     "idle",
+    "tsa",
+    "tsa-ca",
+    "witness",
+    "anchor-every",
     "json",
     port=PROXY_PORT,
     durability="group",
@@ -96,7 +101,9 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         way = Way(port, "NAME", given["token"] or NO_TOKEN, given["host"])
         _announce(talk, shared.store, way, as_json=given["as_json"])
 
-    with upkeep.opened(talk, shared) as writer:
+    rounds = anchoring.rounds_of(shared, given, talk.warn)
+    with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
+        rounds.begin()
         counts = run(talk, Service(writer, recorder, rules).run(ready, partial(upkeep.say_unsigned, talk)))
     talk.say(f"edgetape: recorded {count(counts.exchanges, 'exchange')} and {count(counts.tunnels, 'tunnel')}")
     if counts.distrusted:

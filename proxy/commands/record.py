@@ -1,13 +1,14 @@
 """`edgetape record`: run an agent and record every exchange it has with the outside."""
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import click
 
-from proxy import upkeep
+from proxy import anchoring, upkeep
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.loop import run
 from proxy.options import Shared, options
@@ -20,7 +21,7 @@ Exit codes: the agent's own; 125 edgetape itself failed; 126 the command cannot 
 """
 
 
-class Given(TypedDict):
+class Given(anchoring.Given):
     """The options as click gives them."""
 
     name: str | None
@@ -49,6 +50,10 @@ class Given(TypedDict):
     "on-store-failure",
     "local",
     "port",
+    "tsa",
+    "tsa-ca",
+    "witness",
+    "anchor-every",
     durability="strict",
     port=0,
 )
@@ -91,12 +96,17 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         refuse_unstartable(argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
         plan = Plan(argv, introduction, recorder, in_force(shared))
-        with upkeep.opened(talk, shared) as writer:
+        unanchored: list[tuple[str, str]] = []
+        rounds = anchoring.rounds_of(shared, given, lambda *said: unanchored.append(said))
+        with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
+            rounds.begin()
             warn_of_proxy(talk, os.environ)
             recording = run(talk, record(plan, writer, authority))
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code
+    for sentence, hint in unanchored:  # while it ran, the terminal was the agent's
+        talk.warn(sentence, hint)
     say_recorded(talk, shared.store, recording)
     return OUR_FAILURE if recording.failure else recording.ended.code
 

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -12,6 +13,10 @@ from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, OnMiss, Order
 from proxy.talk import Talk
+
+if TYPE_CHECKING:
+    from proxy.confinement import Confinement, Unconfined
+    from replay_server.server import ReplayOptions
 
 _EPILOG = """\b
 Exit codes: the agent's own when the replay is clean; 40 drifted or reordered; 41 unexpected or exhausted;
@@ -39,6 +44,9 @@ class Given(TypedDict):
     no_confine: bool
     allowed_ports: Sequence[int]
     as_json: bool
+    until: int | None
+    each: bool
+    control: int | None
     report: Path | None
     junit: Path | None
 
@@ -61,6 +69,9 @@ class Given(TypedDict):
     "no-map",
     "no-confine",
     "allow-local",
+    "until",
+    "each",
+    "control",
     "json",
     "report",
     "junit",
@@ -74,57 +85,73 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     shared: Shared = context.obj
     # First of all: a process that has threads or an open store cannot be confined any more.
     from proxy.confinement import Unconfined, enter
+    from proxy.sitting import Sitting
 
+    sitting = Sitting.of(until=given["until"], each=bool(given["each"]), port=given["control"])
     confinement = Unconfined("as asked") if given["no_confine"] else enter(given["allowed_ports"])
 
     from proxy.agent import AgentNotStarted
-    from proxy.configuration import configured
+    from proxy.configuration import nearest
     from proxy.ending import Outlets, tell
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
+    from proxy.sitting import attended
     from replay_server.modes import NotAllowed, Pace
     from replay_server.normalise import Rules
     from replay_server.rules import BadRule
-    from replay_server.server import ReplayOptions
     from store.authority import Authority
     from store.core import redact
     from store.reader import Reader
 
-    standing = configured(shared.config, Path.cwd())
-    ignored = (*standing.ignore, *given["ignored"])
-    optional = (*standing.optional, *given["optionals"])
+    configured = nearest(Path.cwd())
+    ignored = (*configured.ignore, *given["ignored"])
+    optional = (*configured.optional, *given["optionals"])
     try:
         Pace.parse(given["pace"])
         Rules.of(ignored, optional)
     except (BadRule, NotAllowed) as error:
         raise Misuse(str(error), hint=error.hint) from error
     talk = Talk.of(context)
-    if isinstance(confinement, Unconfined) and not given["no_confine"]:
-        talk.warn(f"the agent is not confined: {confinement.reason}", confinement.hint)
+    _warn(talk, confinement, as_asked=given["no_confine"])
     authority = Authority.open_or_create(shared.authority)
     with Reader.open(shared.store) as reader:
         info = reader.find(run)
         revived = revival(reader, info, argv, os.environ)
-        options = ReplayOptions(
-            on_drift=given["on_drift"],
-            on_miss=given["on_miss"],
-            grace_s=given["grace"],
-            order=given["order"],
-            pace=given["pace"],
-            local=given["local"],
-            use_map=not given["no_map"],
-            ignore=ignored,
-            optional=optional,
-            agent_rules=not given["no_agent_rules"],
-            repeat_last=given["repeat_last"],
-            unverified=given["unverified"],
-            secrets=redact.secrets_of(revived.environment),
-        )
+        options = _told(given, ignored, optional, redact.secrets_of(revived.environment))
+        options = replace(options, pause=None if sitting is None else sitting.pause)
         with upkeep.opened(talk, shared) as writer:
             stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
             try:
-                report = loop.run(talk, replay(stage, info, revived, options))
+                report = loop.run(talk, attended(talk, sitting, lambda: replay(stage, info, revived, options)))
             except AgentNotStarted as error:
                 talk.error(str(error), error.hint)
                 return error.exit_code
     return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
+
+
+def _warn(talk: Talk, confinement: "Confinement | Unconfined", *, as_asked: bool) -> None:
+    from proxy.confinement import Unconfined
+
+    if isinstance(confinement, Unconfined) and not as_asked:
+        talk.warn(f"the agent is not confined: {confinement.reason}", confinement.hint)
+
+
+def _told(given: Given, ignored: Sequence[str], optional: Sequence[str], secrets: Sequence[str]) -> "ReplayOptions":
+    """What the server is told."""
+    from replay_server.server import ReplayOptions
+
+    return ReplayOptions(
+        on_drift=given["on_drift"],
+        on_miss=given["on_miss"],
+        grace_s=given["grace"],
+        order=given["order"],
+        pace=given["pace"],
+        local=given["local"],
+        use_map=not given["no_map"],
+        ignore=ignored,
+        optional=optional,
+        agent_rules=not given["no_agent_rules"],
+        repeat_last=given["repeat_last"],
+        unverified=given["unverified"],
+        secrets=secrets,
+    )

@@ -72,6 +72,14 @@ def last_size(folder: Path, kind: AnchorKind, by: str) -> int:
     return max(sizes, default=0)
 
 
+def has_grown(folder: Path, kind: AnchorKind, by: str) -> bool:
+    """Whether the log has more than anchors that the newest one of this kind and name is not over."""
+    seen = last_size(folder, kind, by)
+    with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
+        others = "SELECT 1 FROM leaves WHERE position >= ? AND position NOT IN (SELECT position FROM anchors)"
+        return bool(connection.execute(f"SELECT EXISTS ({others})", (seen,)).fetchone()[0])
+
+
 def prove(folder: Path, old: int, new: int) -> list[bytes]:
     """The proof that the log's first `new` leaves only add to its first `old`. Raises StoreUnusable."""
     with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):

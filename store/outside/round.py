@@ -40,14 +40,18 @@ class Outcome:
     failures: list[EdgetapeError] = field(default_factory=list)
 
 
-def go(folder: Path, keys: Path, plan: Plan) -> Outcome:
-    """Anchors the newest checkpoint, which is made if need be. Raises StoreUnusable, KeyUnavailable."""
+def go(folder: Path, keys: Path, plan: Plan, *, anyway: bool = True) -> Outcome:
+    """Anchors the newest checkpoint, which is made if need be; unless `anyway`, only with those who have not seen all
+    of it yet. Raises StoreUnusable, KeyUnavailable.
+    """
     stated, note = keeping.newest(folder, keys)
     outcome, given = Outcome(stated), []
     for url in plan.authorities:
-        given += _tried(outcome, partial(_stamped, outcome, url, note, plan))
+        if anyway or keeping.has_grown(folder, "rfc3161", host_of(url)):
+            given += _tried(outcome, partial(_stamped, outcome, url, note, plan))
     for witness in plan.witnesses:
-        given += _tried(outcome, partial(_cosigned, folder, stated, note, witness, plan.way))
+        if anyway or keeping.has_grown(folder, "cosignature", witness.key.name):
+            given += _tried(outcome, partial(_cosigned, folder, stated, note, witness, plan.way))
     outcome.kept = keeping.keep(folder, keys, given) if given else []
     return outcome
 

@@ -136,7 +136,7 @@ def _line(block: EventBlock, seq: int) -> tuple[bytes, tuple[int, int]]:
     lines = content.split(_END, index + 1)
     if index >= len(lines) - 1:
         return b"", (0, 0)
-    begin = sum(map(digits.column_bytes, lines[:index]))
+    begin = digits.column_bytes(_END.join(lines[:index]))
     return lines[index], (begin, begin + digits.column_bytes(lines[index]))
 
 

@@ -23,7 +23,7 @@ from store.core.errors import Malformed
 from store.sealed import frame
 from store.splices import varint
 
-OPENINGS_MAX = 512
+OPENINGS_MAX = 128
 _LABEL = b"edgetape/openings/v1\n"
 
 
@@ -159,6 +159,9 @@ def _texts(content: bytes) -> tuple[list[str], int]:
 
 
 def _numbers(content: bytes, at: int, count: int) -> tuple[list[int], int]:
+    short = content[at : at + count]
+    if len(short) == count and max(short, default=0) < 0x80:  # most columns are such: each number is its byte
+        return list(short), at + count
     numbers: list[int] = []
     for _ in range(count):
         number, at = varint.take(content, at)

@@ -1,14 +1,24 @@
 """Anchoring from the command line: what is said, kept and proved, and how it fails."""
 
 import json
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from proxy import anchoring
+from proxy.anchoring import Rounds, plan
 from proxy.cli import run
+from store.outside import keeping
+from store.outside import round as rounds
+from store.verify import verify
+from store.writer import Writer
 from tests.proxy.tape import Folders, folders, record_tape
-from tests.support.time_authority import TimeAuthority, stamping
+from tests.support.command import Command
+from tests.support.tape import Call, Tape
+from tests.support.time_authority import Reply, TimeAuthority, granted, stamping
 from tests.support.witness import Witness, witnessing
 
 
@@ -132,3 +142,100 @@ def test_a_witness_that_saw_more_makes_it_diverged(
     witness.seen[origin] = (999, bytes(32))
     assert run([*place.options, "checkpoint", "witness", "--witness", f"{witness.vkey}@{witness.url}"]) == 21
     assert "V501: the witness witness.example/w1" in capsys.readouterr().err
+
+
+def test_a_recorded_run_is_anchored_before_and_after(authority: TimeAuthority, tmp_path: Path) -> None:
+    edgetape = Command(tmp_path / "home")
+    edgetape.folder.mkdir()
+    asked = ("--tsa", authority.url, "--tsa-ca", str(authority.root))
+    assert edgetape.run("record", *asked, "--", sys.executable, "-c", "raise SystemExit(7)").code == 7
+    assert len(authority.asked) == 2
+    (edgetape.folder / "policy.toml").write_text(f'[[authority]]\nroots = "{authority.root}"\n')
+    proved = edgetape.run("verify", "last", "--policy", "policy.toml")
+    assert proved.code == 0, proved.out
+    assert ", no earlier than " in proved.out
+    assert "UNTIMED" not in proved.out
+
+
+def test_an_authority_that_is_away_harms_no_recording_and_is_named_once(tmp_path: Path) -> None:
+    edgetape = Command(tmp_path / "home", {"EDGETAPE_TSA": "http://127.0.0.1:1/ http://127.0.0.1:2/"})
+    edgetape.folder.mkdir()
+    said = edgetape.run("record", "--", sys.executable, "-c", "raise SystemExit(7)")
+    assert said.code == 7
+    assert said.err.count("the log is not anchored: http://127.0.0.1:1 cannot be reached") == 1
+    assert edgetape.run("verify").code == 0
+
+
+def test_options_that_make_no_sense_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    edgetape = Command(tmp_path)
+    said = edgetape.run("record", "--tsa", "tsa.example", "--", sys.executable, "-c", "print('ran')")
+    assert (said.code, said.out) == (2, "")
+
+
+def test_rounds_go_on_while_the_log_grows_and_rest_while_it_does_not(place: Folders, authority: TimeAuthority) -> None:
+    stamped = threading.Semaphore(0)
+
+    def answer(asked: TimeAuthority, query: bytes) -> Reply:
+        reply = granted(asked, query)
+        stamped.release()
+        return reply
+
+    authority.answer = answer
+    said: list[str] = []
+    writer = Writer.open(place.store, place.keys)
+    going = Rounds(
+        place.store, place.keys, plan([authority.url], None, ()), 0.01, lambda sentence, hint: said.append(sentence)
+    )
+    going.begin()
+    assert stamped.acquire(timeout=30)
+    Tape(place.store, place.keys, writer).run([Call()], "more")
+    assert stamped.acquire(timeout=30)
+    writer.close()
+    going.close()
+    assert said == []
+    assert rounds.go(place.store, place.keys, plan([authority.url], None, ()), anyway=False).kept == []
+    assert keeping.last_size(place.store, "rfc3161", authority.url.split("/")[2]) > 5
+    assert verify(place.store).exit_code == 0
+
+
+def test_one_who_never_answers_keeps_nobody_from_ending(
+    place: Folders, authority: TimeAuthority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came, may_go = threading.Event(), threading.Event()
+
+    def answer(asked: TimeAuthority, query: bytes) -> Reply:
+        came.set()
+        may_go.wait(30)
+        return 503, "text/plain", b""
+
+    authority.answer = answer
+    monkeypatch.setattr(anchoring, "END_S", 0.05)
+    said: list[str] = []
+    going = Rounds(
+        place.store, place.keys, plan([authority.url], None, ()), 60, lambda sentence, hint: said.append(sentence)
+    )
+    going.begin()
+    assert came.wait(30)
+    going.close()
+    assert said == ["the end of the log is not anchored: somebody outside did not answer in time"]
+    may_go.set()
+    going.join()
+
+
+def test_what_fails_is_said_once_until_it_works_again(place: Folders, authority: TimeAuthority) -> None:
+    said: list[str] = []
+    wanted = plan([authority.url], None, ())
+    going = Rounds(place.store, place.keys, wanted, 60, lambda sentence, hint: said.append(sentence))
+    authority.answer = lambda asked, query: (503, "text/plain", b"")
+    going.go()
+    going.go()
+    assert len(said) == 1
+    authority.answer = granted
+    going.go()
+    record_tape(place, "more")
+    authority.answer = lambda asked, query: (503, "text/plain", b"")
+    going.go()
+    assert len(said) == 2
+    (place.store / "edgetape.db").rename(place.store / "gone.db")
+    going.go()
+    assert len(said) == 2

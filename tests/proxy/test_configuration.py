@@ -5,13 +5,9 @@ from pathlib import Path
 import pytest
 
 from proxy.border import Misuse
-from proxy.configuration import Configuration, configured
+from proxy.configuration import Configuration, nearest
 
 SAID = '[replay]\nignore = ["body /a"]\noptional = ["GET h/x*"]\n'
-
-
-def nearest(folder: Path) -> Configuration:
-    return configured(folder / "none.toml", folder)
 
 
 def test_the_nearest_file_counts(tmp_path: Path) -> None:
@@ -20,18 +16,9 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     assert nearest(below) == Configuration()
     (tmp_path / "edgetape.toml").write_text(SAID)
-    assert nearest(below) == Configuration(("body /a",), ("GET h/x*",))
+    assert nearest(below) == Configuration(tmp_path / "edgetape.toml", ["body /a"], ["GET h/x*"])
     (tmp_path / "a" / "edgetape.toml").write_text("")
-    assert nearest(below) == Configuration()
-
-
-def test_the_users_own_file_holds_too_and_the_same_file_once(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    users = tmp_path / "user.toml"
-    users.write_text("[retention]\nbodies = '90d'\n[replay]\nignore = ['query page']\n")
-    (tmp_path / "edgetape.toml").write_text(SAID)
-    assert configured(users, tmp_path) == Configuration(("query page", "body /a"), ("GET h/x*",))
-    assert configured(tmp_path / "edgetape.toml", tmp_path) == Configuration(("body /a",), ("GET h/x*",))
+    assert nearest(below) == Configuration(tmp_path / "a" / "edgetape.toml")
 
 
 def test_the_search_ends_where_the_checkout_does(tmp_path: Path) -> None:

@@ -67,6 +67,22 @@ def test_the_report_shows_the_timeline_escaped_and_without_scripts(
     assert [step["step"] for step in report["runs"][0]["steps"]] == [1, 2, 3, None]
 
 
+def test_the_report_says_what_is_proved_and_what_is_not_and_leads_to_the_evidence(
+    place: Folders, tmp_path: Path
+) -> None:
+    path = export(place, tmp_path / "last.zip")
+    with zipfile.ZipFile(path) as bundle:
+        page, names = bundle.read("report.html").decode(), set(bundle.namelist())
+        report = json.loads(bundle.read("report.json"))
+        events = [json.loads(line) for line in bundle.read("events.ndjson").splitlines()]
+    assert "What is not proved" in page
+    assert report["not_proved"]
+    assert page.count("<details id=") == 3
+    for step in report["runs"][0]["steps"]:
+        assert all(events[seq]["type"] not in ("run.open", "run.close") for seq in step["events"])
+        assert {f"blobs/{each['sha256']}" for each in step["blobs"]} <= names
+
+
 def test_without_bodies_the_report_has_none_either(place: Folders, tmp_path: Path) -> None:
     assert b"jurisdiction=GB-SCT" in _report(export(place, tmp_path / "with.zip"))
     assert b"jurisdiction=GB-SCT" not in _report(export(place, tmp_path / "bare.zip", "--without-bodies"))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from proxy.cli import run
+from proxy.configuration import nearest
 from store.database import FILE_NAME
 from tests.proxy.tape import Folders, folders, record_tape
 
@@ -128,9 +129,9 @@ def test_without_a_policy_everything_is_kept(place: Folders, capsys: pytest.Capt
         ("[retention]\npayloads = 30\n", "retention.payloads = 30 means nothing"),
         ("[retention]\npayloads = '30 parsecs'\n", "is no age"),
         ("[retention]\nfloor = {bodies = '1d'}\n", "retention.floor.bodies"),
-        ("[retentoin]\n", "it has retentoin"),
-        ("retention = 1\n", "no table retention"),
-        ("[retention\n", "no TOML"),
+        ("[retentoin]\n", "no such table: retentoin"),
+        ("retention = 1\n", "no such table: retention"),
+        ("[retention\n", "is not TOML"),
         ("[retention]\npayloads = '30d'\n", "kept for 6mo at least"),
     ],
 )
@@ -146,6 +147,15 @@ def test_a_settings_file_that_was_named_must_be_there(
 ) -> None:
     assert run([*place.options, f"--config={tmp_path / 'none.toml'}", "retention", "plan"]) == 2
     assert "there is no settings file" in capsys.readouterr().err
+
+
+def test_a_project_may_have_its_rules_of_replay_in_the_same_file(
+    place: Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setting = config(tmp_path, "[replay]\nignore = ['body /metadata/trace']\n" + ANY_AGE)
+    assert told(place, capsys, setting, "retention", "plan")["due"] == []
+    (tmp_path / "edgetape.toml").write_text((tmp_path / "policy.toml").read_text())
+    assert nearest(tmp_path).ignore == ["body /metadata/trace"]
 
 
 def test_a_floor_may_be_named_by_class(place: Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

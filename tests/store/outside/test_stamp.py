@@ -1,5 +1,6 @@
 """Asking for a time stamp: an honest authority, and one that answers with anything else."""
 
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from store.outside import token
 from store.outside.post import Way
 from store.outside.stamp import stamp
 from store.outside.token import Authority
+from tests.support.sample import Sample
 from tests.support.time_authority import Behaviour, TimeAuthority
 
 NOTE = b"origin\n1\nAAAA\n\nsigned\n"
@@ -110,3 +112,36 @@ def test_no_changed_byte_makes_another_time(authority: TimeAuthority) -> None:
         except EdgetapeError:
             continue
         assert (read.time, read.imprint, read.accuracy) == (true.time, true.imprint, true.accuracy), at
+
+
+def openssl_trusts(raw: bytes, content: bytes, root: Path, folder: Path) -> bool:
+    """What `openssl ts` says of a time stamp."""
+    (folder / "stamp.tsr").write_bytes(raw)
+    (folder / "content").write_bytes(content)
+    command = ["openssl", "ts", "-verify", "-in", "stamp.tsr", "-data", "content", "-CAfile", str(root)]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0
+
+
+def we_trust(raw: bytes, content: bytes, root: Path) -> bool:
+    try:
+        read = token.read(raw)
+        read.demand([trusting(root)])
+    except EdgetapeError:
+        return False
+    return read.is_of(content)
+
+
+def test_openssl_trusts_what_we_trust_and_nothing_else(
+    authority: TimeAuthority, tmp_path: Path, sample: Sample
+) -> None:
+    raw, other = authority.stamp(NOTE), TimeAuthority(tmp_path / "tsa")
+    cases = [(raw, NOTE, authority.root), (raw, NOTE + b"x", authority.root), (raw, NOTE, other.root)]
+    cases += [(authority.stamp(NOTE, "sha512"), NOTE, authority.root), (b"junk", NOTE, authority.root)]
+    source = sample.source()
+    for _ in range(sample.count(40, 2000)):
+        at = source.randrange(len(raw))
+        cases.append((raw[:at] + bytes([raw[at] ^ 1 << source.randrange(8)]) + raw[at + 1 :], NOTE, authority.root))
+    verdicts = [(we_trust(*each), openssl_trusts(*each, tmp_path)) for each in cases]
+    assert [number for number, (ours, theirs) in enumerate(verdicts) if ours != theirs] == []
+    assert verdicts[0] == (True, True)
+    assert (False, False) in verdicts
