@@ -231,7 +231,8 @@ class Place:
     def lose_bodies(self, run: str) -> None:
         """Takes the stored bodies of a run away, as an accident would."""
         with closing(sqlite3.connect(self.store / "edgetape.db")) as connection, connection:
-            connection.execute("DELETE FROM payloads WHERE run = ?", (run,))
+            for table in ("payloads", "blocks"):
+                connection.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
 
     @asynccontextmanager
     async def replaying(self, run: str, options: ReplayOptions | None = None) -> AsyncIterator[ReplayServer]:
