@@ -167,7 +167,8 @@ class Capture:
         live.ending = True
         side: Side = "server" if live.flow.metadata.get(FAULT_SIDE) == "server" else "client"
         live.stopped |= self.stopping
-        how = "recorder_stopped" if live.stopped else ended(side, silent=self._is_silent(live))
+        closed = self.keeping.was_closed(live.flow)
+        how = "recorder_stopped" if live.stopped else ended(side, silent=self._is_silent(live), closed=closed)
         await self._record_rest_of_request(live, how)
         if live.answered:
             self.keeping.flows.end(live.flow)
@@ -201,6 +202,7 @@ class Capture:
             "server" if live.flow.request.method == "CONNECT" else side,
             tls_failed=self._tls_failed.get(live.flow.client_conn.id) == message,
             silent=self._is_silent(live),
+            closed=self.keeping.was_closed(live.flow),
         )
 
     def _is_silent(self, live: Live) -> bool:

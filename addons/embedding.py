@@ -23,6 +23,7 @@ from typing import Literal
 from mitmproxy import master, options
 from mitmproxy.addons import block, core, next_layer, proxyserver, tlsconfig
 from mitmproxy.connection import Client, Server
+from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy import context, events, layer
 from mitmproxy.proxy.layers import tcp
 from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
@@ -125,6 +126,14 @@ class Engine:
         for connection in list(self._server.connections.values()):
             if connection.client.id == client:
                 _cut(connection)
+
+    def was_closed(self, flow: HTTPFlow) -> bool:
+        """Whether the server of a flow has ended its side of the connection as one does, not by a reset."""
+        for connection in self._server.connections.values():
+            io = connection.transports.get(flow.server_conn)
+            if io is not None and io.reader is not None:
+                return io.reader.at_eof() and io.reader.exception() is None  # type: ignore[union-attr]
+        return False
 
     def drop_peer(self, peer: tuple[str, int]) -> None:
         """Cuts the connection that comes from one address."""

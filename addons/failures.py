@@ -15,10 +15,11 @@ _NOT_ALLOWED = re.compile(r"^Connection killed|destination unknown|^Received .* 
 _QUOTES_THE_SERVER = re.compile(r"^(unexpected server response|Cannot parse HTTP response)")
 
 
-def error_kind(message: str, side: Side, *, tls_failed: bool, silent: bool) -> ErrorKind:
+def error_kind(message: str, side: Side, *, tls_failed: bool, silent: bool, closed: bool = False) -> ErrorKind:
     """Why no status line came.
 
-    `tls_failed`: the handshake with the server is what failed; `silent`: nothing had passed for as long as is allowed.
+    `tls_failed`: the handshake with the server is what failed; `silent`: nothing had passed for as long as is allowed;
+    `closed`: the server has closed the connection, and did not reset it.
     """
     if _QUOTES_THE_SERVER.search(message):
         return "reset"
@@ -31,11 +32,13 @@ def error_kind(message: str, side: Side, *, tls_failed: bool, silent: bool) -> E
     if _NO_ADDRESS.search(message):
         return "dns"
     # Too late to connect is not to have connected: the agent got its answer, a 502, and no silence.
-    return "connect" if _TOO_LATE.search(message) or _CONNECTING.search(message) else "reset"
+    if _TOO_LATE.search(message) or _CONNECTING.search(message):
+        return "connect"
+    return "closed" if closed else "reset"
 
 
-def ended(side: Side, *, silent: bool) -> Ended:
+def ended(side: Side, *, silent: bool, closed: bool = False) -> Ended:
     """How an answer ended that had begun."""
     if side == "client":
         return "timeout" if silent else "client_gone"
-    return "reset"
+    return "closed" if closed else "reset"

@@ -41,7 +41,10 @@ type Drop = Callable[[str], None]
 
 
 class Keeping:
-    """Everything that is recorded goes through here. `drop` cuts an agent's connection by its client id."""
+    """Everything that is recorded goes through here. `drop` cuts an agent's connection by its client id.
+
+    `was_closed` says whether the server of a flow has closed its connection, and did not reset it.
+    """
 
     def __init__(self, runs: Runs, flows: Flows, counts: Counts, options: RecorderOptions) -> None:
         self.runs = runs
@@ -49,6 +52,7 @@ class Keeping:
         self.flows = flows
         self.counts = counts
         self.drop: Drop = lambda _: None
+        self.was_closed: Callable[[HTTPFlow], bool] = lambda _: False
         self._strict = options.durability == "strict"
         self._passes = options.on_store_failure == "pass"
         self._suspect = False

@@ -74,6 +74,7 @@ class Recorder:
             raise
         self._port = self._engine.address[1]
         self._keeping.drop = self._engine.drop
+        self._keeping.was_closed = self._engine.was_closed
 
     async def stop(self, reason: CloseReason = "normal") -> None:
         """Takes nothing new, lets what goes on end for some seconds, cuts the rest, and closes every run.

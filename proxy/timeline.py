@@ -39,6 +39,7 @@ _FAILURES = {
     "tls": "no trusted TLS connection came about",
     "timeout": "no answer in time",
     "reset": "the server cut the connection before it answered",
+    "closed": "the server closed the connection before it answered",
     "client_gone": "the agent left before the answer",
     "refused": "refused by edgetape",
     "recorder_stopped": "the recorder stopped before the answer",
@@ -46,6 +47,7 @@ _FAILURES = {
 _CUTS = {
     "client_gone": "the agent left before its end",
     "reset": "cut by the server",
+    "closed": "ended by the server before its end",
     "timeout": "fell silent before its end",
     "refused_by_policy": "stopped by a rule",
     "truncated": "kept in part",
@@ -168,7 +170,7 @@ def _answered(exchange: Exchange, response: HttpResponse, look: Look) -> str:
     if response.ended != "complete":
         said.append(
             f"the answer was {_CUTS[response.ended]}"
-            if response.ended in ("reset", "truncated")
+            if response.ended in ("reset", "closed", "truncated")
             else _CUTS[response.ended]
         )
     return "; ".join(said)

@@ -15,7 +15,7 @@ from store.core.chunks import Chunk
 from store.core.form import Pairs
 from store.core.model import Ended, ErrorKind, Framing
 
-type Ending = Literal["clean", "reset", "hold"]
+type Ending = Literal["clean", "close", "reset", "hold"]
 
 HOP_BY_HOP = frozenset(
     (
@@ -29,6 +29,7 @@ _ENDINGS: dict[Ended | ErrorKind, Ending] = {
     "complete": "clean",
     "refused_by_policy": "clean",
     "reset": "reset",
+    "closed": "close",
     "client_gone": "hold",
     "timeout": "hold",
     "dns": "clean",

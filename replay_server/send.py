@@ -46,6 +46,8 @@ async def send(answer: Answer, request: web.BaseRequest, pace: Pace, hang_s_max:
         match answer.ending:
             case "clean":
                 return "complete"
+            case "close":
+                return "closed"  # what has been written is the whole answer: the connection ends after it
             case "hold":
                 await asyncio.sleep(hang_s_max)
                 await reset(transport)

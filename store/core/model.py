@@ -11,8 +11,10 @@ import msgspec
 
 from store.core.text import Body, Headers, Hex32, Number, Pairs, Tallies, Text
 
-Ended = Literal["complete", "client_gone", "reset", "timeout", "refused_by_policy", "truncated", "recorder_stopped"]
-ErrorKind = Literal["dns", "connect", "tls", "timeout", "reset", "client_gone", "refused", "recorder_stopped"]
+Ended = Literal[
+    "complete", "client_gone", "reset", "closed", "timeout", "refused_by_policy", "truncated", "recorder_stopped"
+]
+ErrorKind = Literal["dns", "connect", "tls", "timeout", "reset", "closed", "client_gone", "refused", "recorder_stopped"]
 CloseReason = Literal["normal", "agent_exit", "idle", "operator", "crash_recovered"]
 Mode = Literal["record", "replay", "fork", "compare", "sandbox", "import"]
 Framing = Literal["none", "length", "chunked", "close", "frames"]

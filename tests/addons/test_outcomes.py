@@ -35,10 +35,10 @@ def free_port() -> int:
     "fault, expected",
     [
         ("reset", "reset"),
-        ("close", "reset"),
+        ("close", "closed"),
         ("reset-after/100?chunked", "reset"),
-        ("close-after/100", "reset"),
-        ("bad-chunk", "reset"),
+        ("close-after/100", "closed"),
+        ("bad-chunk", "closed"),
         ("503", "complete"),
     ],
 )
@@ -60,7 +60,7 @@ async def test_a_held_answer_that_is_cut_reaches_agent_and_log_as_far_as_it_came
         (exchange,) = made.exchanges()
         assert made.response_body(exchange) == body
         assert exchange.response is not None
-        assert (exchange.response.framing, exchange.response.ended) == ("length", "reset")
+        assert (exchange.response.framing, exchange.response.ended) == ("length", "closed")
 
 
 async def test_a_streamed_answer_that_is_cut_is_kept_as_far_as_it_came(tmp_path: Path) -> None:

@@ -134,13 +134,19 @@ async def test_a_reset_comes_at_the_same_byte(place: Place) -> None:
     assert how == "ConnectionResetError"
 
 
+async def test_a_server_that_closed_early_closes_at_the_same_byte(place: Place) -> None:
+    wire, _, how = await partial(place, "closed")
+    assert wire.received.endswith(b"Content-Length: 1000\r\nConnection: close\r\n\r\n" + b"x" * 123)
+    assert how == "closed"
+
+
 async def test_a_timeout_holds_and_then_resets(place: Place) -> None:
     wire, lasted, how = await partial(place, "timeout", ReplayOptions(hang_s_max=0.6))
     assert wire.received.endswith(b"x" * 123)
     assert (lasted > 0.5, how) == (True, "ConnectionResetError")
 
 
-@pytest.mark.parametrize("kind, how", [("reset", "ConnectionResetError"), ("connect", "closed")])
+@pytest.mark.parametrize("kind, how", [("reset", "ConnectionResetError"), ("closed", "closed"), ("connect", "closed")])
 async def test_a_failure_without_an_answer_is_that_failure_again(place: Place, kind: ErrorKind, how: str) -> None:
     def tell(recording: Recording) -> None:
         recording.fail(recording.ask("GET", "http://api.example.com/f", headers=()), kind)

@@ -17,13 +17,13 @@ EVENTS: dict[str, str] = {
         "`idempotency_key`? text; `trace_id`? str; `span_id`? str; `rules`? str"
     ),
     "http.request.end": (
-        "`req` int; `ended` complete|client_gone|reset|timeout|refused_by_policy|truncated|recorder_stopped; "
+        "`req` int; `ended` complete|client_gone|reset|closed|timeout|refused_by_policy|truncated|recorder_stopped; "
         "`body`? body; `chunks`? body; `trailers`? headers; `wire_bytes`? int; `exact`? bool =true; "
         "`truncated`? bool =false; `redactions`? tallies"
     ),
     "http.response": (
         "`req` int; `status` int; `http_version` text; `headers` headers; "
-        "`ended` complete|client_gone|reset|timeout|refused_by_policy|truncated|recorder_stopped; "
+        "`ended` complete|client_gone|reset|closed|timeout|refused_by_policy|truncated|recorder_stopped; "
         "`framing` none|length|chunked|close|frames; `reason`? text; `trailers`? headers; `body`? body; "
         "`chunks`? body; `wire_bytes`? int; `exact`? bool =true; `truncated`? bool =false; "
         "`redactions`? tallies; `upstream`? text; `tls`? text; `first_byte_us`? int; `total_us`? int; "
@@ -31,7 +31,7 @@ EVENTS: dict[str, str] = {
         "`receipt`? text; `rules`? str"
     ),
     "http.error": (
-        "`req` int; `kind` dns|connect|tls|timeout|reset|client_gone|refused|recorder_stopped; "
+        "`req` int; `kind` dns|connect|tls|timeout|reset|closed|client_gone|refused|recorder_stopped; "
         "`detail`? body; `total_us`? int"
     ),
     "ws.message": "`req` int; `direction` to_server|to_client; `opcode` text|binary; `body` body; "
