@@ -82,8 +82,9 @@ demo: setup ## record, prove and replay a real agent (fetches a small model, abo
 soak: setup ## run the tests with their full counts and write docs/soak.md (hours)
 	@$(PYTEST) --soak -m "not bench" --timeout=14400 -o faulthandler_timeout=0
 
-bench: setup ## print measured figures
+bench: setup ## print measured figures, and write docs/benchmarks.md
 	@$(PYTEST) -m bench -s
+	@$(BIN)/python -m bench.verify --write
 
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-annotate --custom-compile-command "make lock"

@@ -15,7 +15,7 @@ dd { margin: 0; }
 ul { margin-top: .2rem; padding-left: 1.3rem; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; }
 th, td { padding: .2rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
-td.number { text-align: right; white-space: nowrap; } a { color: inherit; }
+td.number { text-align: right; } th, td.number, td.status { white-space: nowrap; } a { color: inherit; }
 pre { white-space: pre-wrap; margin: .5rem 0 1rem; padding-left: .8rem; border-left: 1px solid #ddd; }
 summary { cursor: pointer; } details { margin: .3rem 0; } .verdict { font-weight: bold; }
 tr.odd { background: #fff8e1; } tr.bad { background: #fdecea; } details:target { outline: 2px solid #b58900; }

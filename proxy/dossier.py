@@ -28,10 +28,10 @@ FORMAT = "edgetape/bundle-report/1"
 DETAIL_LINES_MAX = 200
 
 _PROVED = (
-    "Every event of events.ndjson is byte for byte what was written when it happened; none was taken out, added, or put"
-    " in another place.",
-    "The holder of the key signed a log that says so. Who that is you know if you pinned the key (--pin); else it may"
-    " be anybody.",
+    "Every event in events.ndjson is byte for byte what a signed log commits to; none was taken out, added, or put in"
+    " another place.",
+    "The holder of the key signed that log. Who that is you know if you got the key on another way, and pinned it"
+    " (--pin); else it may be anybody.",
 )
 _OPENED = "Every body in blobs/ is the one that its event commits to."
 _UNOPENED = "Of the bodies nothing: a commitment does not tell what it is of."
@@ -111,7 +111,7 @@ def _facts(taken: Excerpt, *, proofs: bool, bodies: bool) -> list[tuple[str, str
     return [
         ("store", taken.origin),
         ("checkpoint", f"{count(taken.size, 'leaf', 'leaves')}, signed"),
-        ("key, to be compared with one that you have got otherwise", taken.vkey),
+        ("key", taken.vkey),
         ("log", log),
         ("bodies", kept),
     ]

@@ -29,6 +29,10 @@ class Shared:
         if name in ("quiet", "verbose"):
             self._values["verbose" if name == "quiet" else "quiet"] = False
 
+    def within(self, folder: Path) -> "Shared":
+        """The same with a store and keys beneath another folder."""
+        return Shared({**self._values, "store": folder / "store", "keys": folder / "keys"})
+
     @property
     def store(self) -> Path:
         """The folder of the recordings."""

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -46,27 +47,44 @@ def command(context: click.Context, runs: Sequence[str], **given: Unpack[Given])
     if given["proofs"] and given["full_log"]:
         raise Misuse("--proofs and --full-log exclude one another")
 
+    shared: Shared = context.obj
+    talk, bodies = Talk.of(context), not given["without_bodies"]
+    made = packed(shared, talk, runs, output, given["by"], proofs=given["proofs"], bodies=bodies)
+    if given["as_json"]:
+        said = {"runs": made.runs, "checkpoint": made.checkpoint}
+        click.echo(as_json_text({"file": str(output), "bytes": output.stat().st_size, "sha256": made.digest, **said}))
+        return 0
+    click.echo(f"{made.digest}  {output}")
+    talk.say(made.line)
+    talk.say(f"check it: edgetape verify {output}; or without edgetape: python3 verify.py {output}")
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A bundle that was written: its runs, the checkpoint's size, its SHA-256 (hex), and the verdict on it."""
+
+    runs: list[str]
+    checkpoint: int
+    digest: str
+    line: str
+
+
+def packed(
+    shared: Shared, talk: Talk, runs: Sequence[str], output: Path, by: str, *, proofs: bool, bodies: bool
+) -> Packed:
+    """Writes runs as a bundle, and has the log say so. Raises StoreUnusable, UnknownRun."""
     from proxy.dossier import report
     from store.bundle.export import excerpt
     from store.bundle.packing import members, write
 
-    shared: Shared = context.obj
-    bodies = not given["without_bodies"]
     with excerpt(shared.store, runs) as taken:
-        view = report(taken, proofs=given["proofs"], bodies=bodies)
-        packed = members(taken, view, proofs=given["proofs"], bodies=bodies)
-        verdict = write(output, packed)
-        said = {"runs": sorted(taken.runs), "checkpoint": taken.size}
+        view = report(taken, proofs=proofs, bodies=bodies)
+        verdict = write(output, members(taken, view, proofs=proofs, bodies=bodies))
+        ids, size = sorted(taken.runs), taken.size
     digest = _digest(output)
-    talk = Talk.of(context)
-    _note(shared, talk, [_said(run, given["by"], digest, taken.size, bodies=bodies) for run in sorted(taken.runs)])
-    if given["as_json"]:
-        click.echo(as_json_text({"file": str(output), "bytes": output.stat().st_size, "sha256": digest, **said}))
-        return 0
-    click.echo(f"{digest}  {output}")
-    talk.say(verdict.line)
-    talk.say(f"check it: edgetape verify {output}; or without edgetape: python3 verify.py {output}")
-    return 0
+    _note(shared, talk, [_said(run, by, digest, size, bodies=bodies) for run in ids])
+    return Packed(ids, size, digest, verdict.line)
 
 
 def _said(run: str, by: str, digest: str, size: int, *, bodies: bool) -> AccessExport:

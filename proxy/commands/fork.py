@@ -110,6 +110,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         )
 
     from proxy.agent import AgentNotStarted
+    from proxy.configuration import nearest
     from proxy.ending import Outlets, tell
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
@@ -134,7 +135,8 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             order=given["order"],
             pace=given["pace"],
             local=given["local"],
-            ignore=tuple(given["ignored"]),
+            ignore=(*nearest(Path.cwd()).ignore, *given["ignored"]),
+            optional=nearest(Path.cwd()).optional,
             secrets=redact.secrets_of(revived.environment),
             unverified=given["unverified"],
             fork=fork,

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -16,6 +15,7 @@ from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from proxy.confinement import Confinement, Unconfined
+    from proxy.sitting import Sitting
     from replay_server.server import ReplayOptions
 
 _EPILOG = """\b
@@ -80,6 +80,8 @@ class Given(TypedDict):
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
     """Run the recorded command of RUN again, or COMMAND, and answer it from the recording.
 
+    RUN may be a file that `edgetape pin` or `export` wrote.
+
     Nothing that it asks for is fetched; where the system allows it, it has no network at all.
     """
     shared: Shared = context.obj
@@ -96,6 +98,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from proxy.sitting import attended
+    from proxy.tapes import placed
     from replay_server.modes import NotAllowed, Pace
     from replay_server.normalise import Rules
     from replay_server.rules import BadRule
@@ -114,12 +117,11 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     talk = Talk.of(context)
     _warn(talk, confinement, as_asked=given["no_confine"])
     authority = Authority.open_or_create(shared.authority)
-    with Reader.open(shared.store) as reader:
-        info = reader.find(run)
+    with placed(talk, shared, run) as (place, word), Reader.open(place.store) as reader:
+        info = reader.find(word)
         revived = revival(reader, info, argv, os.environ)
-        options = _told(given, ignored, optional, redact.secrets_of(revived.environment))
-        options = replace(options, pause=None if sitting is None else sitting.pause)
-        with upkeep.opened(talk, shared) as writer:
+        options = _told(given, ignored, optional, redact.secrets_of(revived.environment), sitting)
+        with upkeep.opened(talk, place) as writer:
             stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
             try:
                 report = loop.run(talk, attended(talk, sitting, lambda: replay(stage, info, revived, options)))
@@ -136,7 +138,9 @@ def _warn(talk: Talk, confinement: "Confinement | Unconfined", *, as_asked: bool
         talk.warn(f"the agent is not confined: {confinement.reason}", confinement.hint)
 
 
-def _told(given: Given, ignored: Sequence[str], optional: Sequence[str], secrets: Sequence[str]) -> "ReplayOptions":
+def _told(
+    given: Given, ignored: Sequence[str], optional: Sequence[str], secrets: Sequence[str], sitting: "Sitting | None"
+) -> "ReplayOptions":
     """What the server is told."""
     from replay_server.server import ReplayOptions
 
@@ -154,4 +158,5 @@ def _told(given: Given, ignored: Sequence[str], optional: Sequence[str], secrets
         repeat_last=given["repeat_last"],
         unverified=given["unverified"],
         secrets=secrets,
+        pause=None if sitting is None else sitting.pause,
     )
