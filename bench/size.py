@@ -1,6 +1,6 @@
 """How many bytes a run's bodies take, live and sealed, beside what other recorders write; and how fast they come back.
 
-    EDGETAPE_TEST_DATA=folder python -m bench.size [--all] [--peers] [RUN ...]
+    EDGETAPE_TEST_DATA=folder python -m bench.size [--all] [--peers] [--write] [RUN ...]
 
 "whole" is all bodies of the run, with content codings undone, in one zstd frame at level 19 with a window of 128 MiB:
 small, but nothing of it can be read alone. All figures of ours are of encrypted blocks.
@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import zstandard
 
-from bench import traffic
+from bench import page, traffic
 from bench.shelf import Shelf, percentile, sampled
 from bench.traffic import Run
 
@@ -36,6 +36,14 @@ _GZIPPED = ("tau-airline-gpt4o-00-0", "stitched-openai-0", "stitched-openai-1")
 _READS_MAX = 400
 _MIB = 1e6
 _GOALS = {"sealed": 1.05, "live": 1.2, "read_ms": 5.0, "writer": 100.0}
+_WORDS = """\
+`python -m bench.size --peers`. {} Bodies alone, in encrypted blocks; "whole" is all bodies of the run, content codings
+undone, in one zstd frame of level 19 with a window of 128 MiB, of which nothing can be read alone. Reads are cold, of
+one body each, opening the file included; MB are of raw bodies, per second of CPU.
+
+Goals: live <= 1.2 and sealed <= 1.05 of whole, a read < 5 ms at the 99th percentile, writing >= 100 MB/s. A store keeps
+answers in gzip as they came ("kept coded"); "undone" is what undoing the coding would give.
+"""
 
 
 def whole(run: Run) -> int:
@@ -113,42 +121,50 @@ def line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _header(*names: str) -> None:
-    click.echo("\n" + line(list(names)))
-    click.echo("|" + "---|" * len(names))
+def _header(*names: str) -> Iterator[str]:
+    yield "\n" + line(list(names))
+    yield "|" + "---|" * len(names)
+
+
+def _text(found: dict[str, Run], folder: Path, *, peers: bool) -> Iterator[str]:
+    clocked = [traffic.with_clock(found[name]) for name in _CLOCKED if name in found]
+    gzipped = [traffic.with_gzip(found[name]) for name in _GZIPPED if name in found]
+    yield from _header(
+        *("run", "raw MB", "whole", "live", "/ whole", "sealed", "/ whole", "raw / sealed"),
+        *("write MB/s", "seal MB/s", "live read ms p50 / p99", "sealed read ms p50 / p99", "read all MB/s"),
+    )
+    for run in [*found.values(), *clocked]:
+        yield measured(run, folder)
+    for run in gzipped:
+        yield measured(Run(f"{run.name}, kept coded", run.exchanges, run.wire), folder, undo=False)
+        yield measured(Run(f"{run.name}, undone", run.exchanges, run.wire), folder)
+    yield from _header("live bytes a turn", "1-10", "11-40", "41-70", "71-100", "101-end")
+    for run in [*found.values(), *clocked]:
+        if sum(exchange.kind == "llm" for exchange in run.exchanges) > 100:
+            yield growth(run, folder)
+    if peers:
+        yield from _header("run", "recorder", "plain", "gzip -6", "zstd -3")
+        for run in found.values():
+            yield from compared(run)
 
 
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Measure every run of the file.")
 @click.option("--peers", is_flag=True, help="Write the runs as vcrpy, mitmproxy and HAR do, too.")
+@click.option("--write", is_flag=True, help="Write the tables into docs/benchmarks.md.")
 @click.argument("names", nargs=-1)
-def main(every: bool, peers: bool, names: tuple[str, ...]) -> None:
+def main(every: bool, peers: bool, write: bool, names: tuple[str, ...]) -> None:
     """Print the tables; a star marks a goal that is missed."""
     found = traffic.runs(set() if every else set(names or RUNS))
     gc.collect()
     gc.freeze()  # the runs in memory are not what is measured
-    clocked = [traffic.with_clock(found[name]) for name in _CLOCKED if name in found]
-    gzipped = [traffic.with_gzip(found[name]) for name in _GZIPPED if name in found]
+    lines = []
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        _header(
-            *("run", "raw MB", "whole", "live", "/ whole", "sealed", "/ whole", "raw / sealed"),
-            *("write MB/s", "seal MB/s", "live read ms p50 / p99", "sealed read ms p50 / p99", "read all MB/s"),
-        )
-        for run in [*found.values(), *clocked]:
-            click.echo(measured(run, folder))
-        for run in gzipped:
-            click.echo(measured(run, folder))
-            click.echo(measured(Run(f"{run.name}, kept coded", run.exchanges, run.wire), folder, undo=False))
-        _header("live bytes a turn", "1-10", "11-40", "41-70", "71-100", "101-end")
-        for run in [*found.values(), *clocked]:
-            if sum(exchange.kind == "llm" for exchange in run.exchanges) > 100:
-                click.echo(growth(run, folder))
-    if peers:
-        _header("run", "recorder", "plain", "gzip -6", "zstd -3")
-        for run in found.values():
-            for line in compared(run):
-                click.echo(line)
+        for each in _text(found, Path(place), peers=peers):
+            click.echo(each)
+            lines.append(each)
+    if write:
+        page.write("size", "\n".join([_WORDS.format(page.machine()), *lines]))
 
 
 if __name__ == "__main__":

@@ -64,6 +64,11 @@ def runs(wanted: set[str]) -> dict[str, Run]:
     return {name: _run(name, found) for name, found in exchanges.items()}
 
 
+def names() -> list[str]:
+    """The names of all runs, in the order of the file."""
+    return list(dict.fromkeys(exchange.run for exchange in _lines()))
+
+
 def with_clock(run: Run) -> Run:
     """The same run with the time of day near the front of every prompt, another one at each call."""
 

@@ -66,7 +66,7 @@ class Rounds:
         self._every_s = every_s
         self._say = say
         self._ending = threading.Event()
-        self._failing = False
+        self._failing: set[str] = set()
         self._wanted = bool(plan)
         self._thread = threading.Thread(target=self._run, name="edgetape-anchors", daemon=True)
 
@@ -103,9 +103,10 @@ class Rounds:
             failures = [error]
         except Exception as error:  # noqa: BLE001 - a thread of its own: what it meets ends here
             failures = [EdgetapeError(f"unforeseen: {type(error).__name__}: {error}")]
-        if failures and not self._failing:
-            self._say(f"the log is not anchored: {failures[0]}", failures[0].hint)
-        self._failing = bool(failures)
+        for each in failures:
+            if str(each) not in self._failing:
+                self._say(f"the log is not anchored: {each}", each.hint)
+        self._failing = {str(each) for each in failures}
 
 
 def sentences(outcome: Outcome) -> Iterator[str]:

@@ -29,6 +29,7 @@ VERBS = (
     "fork",
     "diff",
     "pin",
+    "regress",
     "export",
     "import",
     "checkpoint",

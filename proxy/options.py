@@ -29,6 +29,12 @@ class Shared:
         if name in ("quiet", "verbose"):
             self._values["verbose" if name == "quiet" else "quiet"] = False
 
+    @property
+    def words(self) -> list[str]:
+        """What stands before a verb to mean the same folders and settings file."""
+        named = (("store", self.store), ("keys", self.keys), ("authority", self.authority), ("config", self.config))
+        return [f"--{name}={path}" for name, path in named]
+
     def within(self, folder: Path) -> "Shared":
         """The same with a store and keys beneath another folder."""
         return Shared({**self._values, "store": folder / "store", "keys": folder / "keys"})

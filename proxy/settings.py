@@ -290,6 +290,8 @@ TABLE: Mapping[str, Setting] = {
             member="allowed",
         ),
         Setting("yes", "Do not ask whether what may leave may leave.", short="-y", flag=True),
+        # regress
+        Setting("jobs", "How many replays go on at once.", click.IntRange(min=1), 1, short="-j"),
         # env
         Setting(
             "shell",

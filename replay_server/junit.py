@@ -4,7 +4,7 @@ A replay is one test suite: one case for the verdict, and one for each thing tha
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
@@ -40,6 +40,20 @@ def junit(report: Report) -> str:
     ]
     for case in cases:
         lines += [f"<testcase classname={_quoted(name)} name={_quoted(case.name)}>", _failure(case), "</testcase>"]
+    return "\n".join([*lines, "</testsuite>", "</testsuites>", ""])
+
+
+def batch(name: str, told: Sequence[tuple[str, bool, str, str]]) -> str:
+    """Many replays as one test suite: of each its name, whether it passed, its verdict, and all that was said."""
+    failures = sum(not passed for _, passed, _, _ in told)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuites tests="{len(told)}" failures="{failures}">',
+        f'<testsuite name={_quoted(name)} tests="{len(told)}" failures="{failures}" errors="0">',
+    ]
+    for case, passed, verdict, said in told:
+        found = "" if passed else _failure(_Case(case, "replay", verdict, said))
+        lines.append(f"<testcase classname={_quoted(name)} name={_quoted(case)}>{found}</testcase>")
     return "\n".join([*lines, "</testsuite>", "</testsuites>", ""])
 
 

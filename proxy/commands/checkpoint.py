@@ -12,13 +12,18 @@ import click
 
 from proxy.border import COULD_NOT_RUN, Misuse, Verb
 from proxy.options import Shared, options
-from proxy.output import as_json_text
+from proxy.output import as_json_text, table
 from proxy.talk import Talk
 from proxy.vkey import verifier_key
+from proxy.words import printable
 from store.core.checkpoint import Checkpoint
+from store.core.event import timestamp
 from store.verify.verdict import EXIT_DIVERGED, EXIT_INVALID
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from store.outside.keeping import Kept
     from store.outside.round import Plan
 
 _EPILOG = """\b
@@ -41,6 +46,9 @@ digest of what is kept.
 _WITNESSED = """\b
 Exit codes: 0 every witness cosigned; 21 one has seen another log (V502) or a longer one (V501); 2 usage; 3 one did not
 cosign. With --json: as for stamp.
+"""
+_LISTED = """\b
+With --json: an array of {position, kind, by, sha256, size, at}; `size` is that of the checkpoint, `at` what it says.
 """
 _GIT = "git:"
 
@@ -149,6 +157,38 @@ def witness(context: click.Context, witness: Sequence[str], as_json: bool) -> in
     return _anchored(context, plan((), None, witness), as_json=as_json)
 
 
+@command.command(cls=Verb, epilog=_LISTED)
+@options("json")
+@click.pass_context
+def anchors(context: click.Context, as_json: bool) -> int:
+    """List what authorities and witnesses gave, with the times that they say; `verify --policy` says who counts."""
+    from store.outside import keeping
+
+    shared: Shared = context.obj
+    kept = [(each, keeping.when(each, content)) for each, content in keeping.contents(shared.store)]
+    if as_json:
+        records = [
+            {**_anchor(each), "size": each.facts.size, "at": None if at is None else timestamp(at)} for each, at in kept
+        ]
+        click.echo(as_json_text(records))
+        return 0
+    rows = [
+        (str(each.position), str(each.facts.size), each.facts.kind, printable(each.facts.by, one_line=True), _time(at))
+        for each, at in kept
+    ]
+    table(shared.color, ("leaf", "checkpoint", "kind", "by", "at"), rows, right=(0, 1))
+    return 0
+
+
+def _time(at: "datetime | None") -> str:
+    return "" if at is None else timestamp(at)
+
+
+def _anchor(kept: "Kept") -> dict[str, object]:
+    facts = kept.facts
+    return {"position": kept.position, "kind": facts.kind, "by": facts.by, "sha256": facts.sha256}
+
+
 def _anchored(context: click.Context, wanted: "Plan", *, as_json: bool) -> int:
     """Does one round, and says of each who was asked what came of it."""
     from proxy.anchoring import sentences
@@ -158,12 +198,9 @@ def _anchored(context: click.Context, wanted: "Plan", *, as_json: bool) -> int:
     shared: Shared = context.obj
     outcome = rounds.go(shared.store, shared.keys, wanted)
     if as_json:
-        kept = [
-            {"position": each.position, "kind": each.facts.kind, "by": each.facts.by, "sha256": each.facts.sha256}
-            for each in outcome.kept
-        ]
         failed = [str(error) for error in outcome.failures]
-        click.echo(as_json_text({**_stated(outcome.stated), "anchors": kept, "failed": failed}))
+        record = {**_stated(outcome.stated), "anchors": [_anchor(each) for each in outcome.kept], "failed": failed}
+        click.echo(as_json_text(record))
     else:
         for sentence in sentences(outcome):
             click.echo(sentence)

@@ -11,11 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from store import database, journal, log, sealing
-from store.core import digest, leaf
+from store.core import cosignature, digest, leaf
 from store.core.checkpoint import Checkpoint
+from store.core.errors import EdgetapeError
 from store.core.event import timestamp
 from store.core.leaf import Anchored, AnchorKind
 from store.founding import signer_of
+from store.outside import token
+from store.verify.records import SqliteRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,24 @@ def listed(connection: sqlite3.Connection) -> Iterator[Kept]:
         _, facts = leaf.decode(bytes(raw))
         if isinstance(facts, Anchored):
             yield Kept(position, facts)
+
+
+def when(kept: Kept, content: bytes) -> datetime | None:
+    """The time that an anchor says itself, whoever made it; None where it says none."""
+    try:
+        if kept.facts.kind == "rfc3161":
+            return token.read(content).time
+        seconds = int.from_bytes(cosignature.parse(content)[0].signature[:8])
+        return datetime.fromtimestamp(seconds, UTC)
+    except (EdgetapeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def contents(folder: Path) -> list[tuple[Kept, bytes]]:
+    """Every anchor of a store with what was given, oldest first. Raises StoreUnusable."""
+    with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
+        given = SqliteRecords(connection).outside().given
+        return [(each, given[each.position]) for each in listed(connection)] if given else []
 
 
 def last_size(folder: Path, kind: AnchorKind, by: str) -> int:

@@ -139,6 +139,8 @@ def _why(where: str, error: Exception, way: Way, *, late: bool) -> str:
         return f"{where} did not answer within {way.deadline_s:g} s"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the certificate of {where} is not trusted: {error.verify_message}"
+    if isinstance(error, http.client.InvalidURL | UnicodeError):
+        return f"the address at {where} has characters that no address has"
     if isinstance(error, http.client.HTTPException | ValueError | AttributeError):
         return f"{where} does not speak HTTP"
     reason = getattr(error, "strerror", None) or " ".join(str(error).split())

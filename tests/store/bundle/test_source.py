@@ -4,6 +4,9 @@ import shutil
 import tarfile
 from pathlib import Path
 
+import pytest
+
+from store.bundle import container
 from store.bundle.container import Member, pack
 from store.bundle.proof import verify_bundle
 from store.bundle.source import names_bundle
@@ -62,3 +65,12 @@ def test_a_run_and_a_bundle_are_told_apart_by_their_word() -> None:
         "y.tar",
         "./z",
     ]
+
+
+@pytest.mark.parametrize("limit", ["FILE_BYTES_MAX", "MEMBERS_MAX"])
+def test_t36_a_bundle_beyond_its_limits_is_read_no_further(
+    limit: str, raw: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "large.zip").write_bytes(raw)
+    monkeypatch.setattr(container, limit, 5)
+    assert found(verify_bundle(tmp_path / "large.zip")) == [("V106", None)]

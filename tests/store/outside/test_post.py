@@ -100,6 +100,12 @@ def test_what_is_no_address_is_refused(url: str) -> None:
         post(url, b"", "text/plain", 1, QUICK)
 
 
+@pytest.mark.parametrize("path", ["a b", "\N{SNOWMAN}", "a\x00b"])
+def test_characters_that_no_address_has_are_named(path: str) -> None:
+    with pytest.raises(Unreachable, match="characters that no address has"):
+        post(f"http://127.0.0.1:1/{path}", b"", "text/plain", 1, QUICK)
+
+
 def test_a_certificate_that_nobody_trusts_is_refused(upstream_certificate: ServerCertificate) -> None:
     tls = (upstream_certificate.certificate, upstream_certificate.key)
     with serving(Options(tls=tls)) as provider, pytest.raises(Unreachable, match="is not trusted"):

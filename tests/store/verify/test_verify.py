@@ -165,7 +165,8 @@ def test_t60_nothing_is_written(tmp_path: Path) -> None:
         made.note(run, b"in the WAL").result(30)
         before = {path: path.read_bytes() for path in made.folder.iterdir() if path.is_file()}
         verify(made.folder)
-        verify(made.folder, run)
+        verify(made.folder, run, Terms(deep=True))
+        verify(made.folder, jobs=2)
         after = {path: path.read_bytes() for path in made.folder.iterdir() if path.is_file()}
         shared = made.folder / f"{FILE_NAME}-shm"
         assert before.pop(shared) is not None

@@ -1,0 +1,129 @@
+"""`edgetape regress`: replay many recordings with today's agent, and say which behave differently now."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from proxy.border import OUR_FAILURE, Wrapper
+from proxy.options import Shared, options
+from proxy.output import as_json_text, table
+from proxy.talk import Talk
+from proxy.words import count, printable
+
+if TYPE_CHECKING:
+    from proxy.regression import Outcome
+
+SCHEMA = "edgetape/regress-report/1"
+COMMAND = "edgetape.command"
+
+_EPILOG = """\b
+SELECTION are conditions that all must hold (workflow=contracts, name=nightly*, since=30d, mode=record), runs, or tapes.
+\b
+    edgetape regress workflow=contracts since=30d -j 4 -- python my_agent.py
+    edgetape regress tests/tapes/*.tape -- python my_agent.py
+\b
+A recording passes when nothing differs and the agent ends with the recorded exit code. Without COMMAND each runs its
+own.
+Exit codes: 0 all passed; else the gravest of theirs (43, 41, 40, 42), 1 where only an agent's own code differs;
+125 edgetape itself failed; 2 usage.
+With --json: {schema, counts, runs}; a run is {run, name, passed, verdict, exit_code, agent_exit_code,
+recorded_exit_code, report}.
+"""
+
+
+class Given(TypedDict):
+    """The options as click gives them."""
+
+    jobs: int
+    on_drift: str
+    ignored: Sequence[str]
+    grace: float
+    no_confine: bool
+    junit: Path | None
+    report: Path | None
+    as_json: bool
+
+
+class Parted(Wrapper):
+    """A verb with a list of words and, behind `--`, a command: click itself forgets where the one ends."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keeps the command aside, in `ctx.meta`."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[COMMAND] = args[at + 1 :]
+        return super().parse_args(ctx, args[:at])
+
+
+@click.command(cls=Parted, short_help="Replay many recordings with today's agent.", epilog=_EPILOG)
+@click.argument("words", metavar="SELECTION... [-- COMMAND...]", nargs=-1, required=True)
+@options("jobs", "on-drift", "ignore", "grace", "no-confine", "junit", "report", "json")
+@click.pass_context
+def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]) -> int:
+    """Replay each recording that SELECTION means, with COMMAND, and report which behave differently now."""
+    from proxy.regression import Case, chosen, refuse_nothing, replayed
+
+    argv: list[str] = context.meta[COMMAND]
+    shared: Shared = context.obj
+    cases = chosen(shared.store, words)
+    refuse_nothing(cases, words)
+    talk = Talk.of(context)
+
+    def line(case: Case, report: Path) -> list[str]:
+        ignored = [word for rule in given["ignored"] for word in ("--ignore", rule)]
+        confined = ["--no-confine"] if given["no_confine"] else []
+        more = ["--on-drift", given["on_drift"], "--grace", str(given["grace"]), *ignored, *confined]
+        return [*shared.words, "replay", case.word, "--report", str(report), *more, *(["--", *argv] if argv else [])]
+
+    folder = Path(tempfile.mkdtemp(prefix="edgetape-regress-"))
+    outcomes = []
+    try:
+        for outcome in replayed(cases, line, folder, given["jobs"]):
+            outcomes.append(outcome)
+            mark = "passed" if outcome.passed else "FAILED"
+            verdict = printable(outcome.verdict, one_line=True)
+            talk.say(f"{len(outcomes)} of {len(cases)} {mark}: {outcome.case.name or outcome.case.word}: {verdict}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return _tell(talk, shared, outcomes, given)
+
+
+def _tell(talk: Talk, shared: Shared, outcomes: "Sequence[Outcome]", given: Given) -> int:
+    from proxy.regression import exit_code
+    from replay_server.junit import batch
+
+    failed = [outcome for outcome in outcomes if not outcome.passed]
+    document = {
+        "schema": SCHEMA,
+        "counts": {"passed": len(outcomes) - len(failed), "failed": len(failed)},
+        "runs": [outcome.record() for outcome in outcomes],
+    }
+    told = [(one.case.name or one.case.word, one.passed, one.verdict, one.said) for one in outcomes]
+    written = [
+        _written(talk, given["report"], as_json_text(document) + "\n"),
+        _written(talk, given["junit"], batch("edgetape regress", told)),
+    ]
+    if given["as_json"]:
+        click.echo(as_json_text(document))
+    elif failed:
+        rows = [
+            (one.case.word, printable(one.case.name, one_line=True), printable(one.verdict, one_line=True))
+            for one in failed
+        ]
+        table(shared.color, ("run", "name", "verdict"), rows)
+    passed = f"{len(outcomes) - len(failed)} of {count(len(outcomes), 'recording')} passed"
+    talk.always(f"edgetape: {passed}" + (f", {len(failed)} FAILED" if failed else ""))
+    return exit_code(outcomes) if all(written) else OUR_FAILURE
+
+
+def _written(talk: Talk, path: Path | None, text: str) -> bool:
+    try:
+        if path is not None:
+            path.write_text(text, "utf-8", errors="backslashreplace")
+    except OSError as error:
+        talk.error(f"the report cannot be written to {path}: {error.strerror}")
+        return False
+    return True

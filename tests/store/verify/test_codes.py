@@ -1,0 +1,24 @@
+"""The codes of docs/format.md: the page lists those that verification can give, and each has a test that gets it."""
+
+import re
+from pathlib import Path
+
+from store.verify.verdict import CODES
+
+TESTS = Path(__file__).parents[2]
+PAGE = TESTS.parent / "docs" / "format.md"
+RESERVED = {"V220", "V221", "V701", "V702", "V703"}
+
+
+def test_the_page_lists_every_code_and_says_which_do_not_occur_yet() -> None:
+    (section,) = re.findall(r"## 7\. Verify\n(.*?)\n## 8\.", PAGE.read_text(), re.DOTALL)
+    (reserved,) = re.findall(r"\nCodes that do not occur yet: (.*)\n", section)
+    assert set(re.findall(r"V\d{3}", reserved)) == RESERVED
+    listed = set(re.findall(r"V\d{3}", section.replace(reserved, "")))
+    assert listed == set(CODES)
+    assert not RESERVED & set(CODES)
+
+
+def test_every_code_is_got_by_a_test() -> None:
+    texts = [path.read_text() for path in TESTS.rglob("test_*.py") if path != Path(__file__)]
+    assert [code for code in CODES if not any(f'"{code}"' in text for text in texts)] == []
