@@ -246,9 +246,7 @@ TABLE: Mapping[str, Setting] = {
             member="optionals",
         ),
         Setting(
-            "repeat-last",
-            "Give the last answer again to a request that is repeated more often than recorded.",
-            flag=True,
+            "repeat-last", "Give the last answer again to a request that comes more often than recorded.", flag=True
         ),
         Setting("unverified", "Replay a recording even though its events do not fit together.", flag=True),
         Setting("no-agent-rules", "Do without the rules that come with edgetape for known agents.", flag=True),

@@ -30,6 +30,7 @@ from replay_server.standins import StandIns
 from replay_server.stdio import Stdio
 from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
 from replay_server.transcript import Transcript
+from replay_server.turns import Turns
 from replay_server.wording import drift_lines
 from store.core.control.calls import is_ours
 from store.core.form import Asked, Form, Pairs
@@ -72,7 +73,7 @@ class Session:
     _kin: Kin = field(init=False)
     _matcher: Matcher = field(init=False)
     _standins: StandIns = field(init=False)
-    _dependences: Dependences = field(init=False)
+    _turns: Turns = field(init=False)
     _control: Control = field(init=False)
     _branch: Branch | None = None
 
@@ -82,7 +83,7 @@ class Session:
         self._kin = Kin(self.tape.run.id, self.ledger.run, self.tape.names)
         provenance = Provenance(transcript.said, transcript.inputs()) if self.use_map else None
         self._matcher = Matcher(self._groups.each, self.tape.form, provenance)
-        self._dependences = Dependences(self._matcher.lanes, transcript.spoken)
+        self._turns = Turns(self.order, self._matcher, Dependences(self._matcher.lanes, transcript.spoken))
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
         stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
@@ -264,23 +265,10 @@ class Session:
         return self._reply(ask, problem(name, sentence, missed_document(missed)))
 
     def _check_order(self, index: int) -> None:
-        before = self._missing(index)
+        before = self._turns.missing(index)
         if before is not None:
             step = self.tape.step(index)
             self.findings.reordered.append(Reordered(step, self.tape.step(before), self.tape.place(index)))
-
-    def _missing(self, index: int) -> int | None:
-        """The exchange that should have been asked for before `index`, None where the order is kept."""
-        matcher = self._matcher
-        match self.order:
-            case "any":
-                return None
-            case "strict":
-                first = matcher.first_waiting
-                return first if first is not None and first < index else None
-            case "causal":
-                passed = matcher.passed_over(index)
-                return self._dependences.missing(index, passed, matcher.given, matcher.served)
 
     def _expected(self, instead: int | None) -> str:
         """The earliest exchange that was not asked for, unless it is `instead`."""
