@@ -93,6 +93,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     from proxy.agent import AgentNotStarted
     from proxy.configuration import nearest
     from proxy.ending import Outlets, tell
+    from proxy.opening import replayed
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from proxy.sitting import attended
@@ -116,7 +117,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     _warn(talk, confinement, as_asked=given["no_confine"])
     authority = Authority.open_or_create(shared.authority)
     with placed(talk, shared, run) as (place, word), Reader.open(place.store) as reader:
-        info = reader.find(word)
+        info = replayed(talk, reader, word)
         revived = revival(reader, info, argv, os.environ)
         options = _told(given, ignored, optional, redact.secrets_of(revived.environment), sitting)
         with upkeep.opened(talk, place) as writer:
