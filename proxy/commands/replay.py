@@ -115,13 +115,14 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         raise Misuse(str(error), hint=error.hint) from error
     talk = Talk.of(context)
     _warn(talk, confinement, as_asked=given["no_confine"])
-    authority = Authority.open_or_create(shared.authority)
     with placed(talk, shared, run) as (place, word), Reader.open(place.store) as reader:
         info = replayed(talk, reader, word)
         revived = revival(reader, info, argv, os.environ)
         options = _told(given, ignored, optional, redact.secrets_of(revived.environment), sitting)
         with upkeep.opened(talk, place) as writer:
-            stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
+            stage = Stage(
+                reader, writer, Authority.open_or_create(shared.authority), confinement, given["allowed_ports"]
+            )
             try:
                 report = loop.run(talk, attended(talk, sitting, lambda: replay(stage, info, revived, options)))
             except AgentNotStarted as error:
