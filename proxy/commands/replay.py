@@ -115,7 +115,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         raise Misuse(str(error), hint=error.hint) from error
     talk = Talk.of(context)
     _warn(talk, confinement, as_asked=given["no_confine"])
-    with placed(talk, shared, run) as (place, word), Reader.open(place.store) as reader:
+    with placed(talk, shared, run) as (place, word), Reader.open(place.store, place.keys) as reader:
         info = replayed(talk, reader, word)
         revived = revival(reader, info, argv, os.environ)
         options = _told(given, ignored, optional, redact.secrets_of(revived.environment), sitting)
