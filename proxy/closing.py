@@ -11,9 +11,9 @@ from store.exchange import steps
 from store.reader import Reader
 
 
-def say_recorded(talk: Talk, store: Path, recording: Recording) -> None:
+def say_recorded(talk: Talk, store: Path, keys: Path, recording: Recording) -> None:
     """Says what the run came to, what went wrong, and what to type next."""
-    with Reader.open(store) as reader:
+    with Reader.open(store, keys) as reader:
         run = reader.run(recording.run)
         counted = summary(steps(reader.events(run.id)), reader)
     if recording.failure:

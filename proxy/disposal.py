@@ -36,8 +36,9 @@ class Due:
 def due(shared: Shared, policy: Policy, kinds: Sequence[DataClass] = CLASSES, keep_last: int = 0) -> Due:
     """What is due now, of these classes. Raises BadPolicy, StoreUnusable."""
     now = datetime.now(UTC)
-    with Reader.open(shared.store) as reader, contextlib.closing(database.open_for_reading(shared.store)) as connection:
+    with Reader.open(shared.store, shared.keys) as reader:
         runs = {run.id: run for run in reader.runs()}
+    with contextlib.closing(database.open_for_reading(shared.store)) as connection:
         loosest = max((policy.cutoff(kind, now) for kind in CLASSES), default="")
         with database.explained(shared.store), database.snapshot(connection):
             found = plan(policy, list(retention.subjects(connection, loosest)), now, keep_last)

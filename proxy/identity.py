@@ -82,13 +82,13 @@ def run_open(
     return sheet.draft(facts)
 
 
-def parent_in(folder: Path, environment: Mapping[str, str]) -> Parent | None:
+def parent_in(folder: Path, keys: Path, environment: Mapping[str, str]) -> Parent | None:
     """The run that this process is part of, where it lies in the same store: its newest event."""
     outer = environment.get(RUN_VARIABLE)
     if not outer:
         return None
     try:
-        with Reader.open(folder) as reader:
+        with Reader.open(folder, keys) as reader:
             newest = reader.run(outer).events - 1
             return Parent(run=outer, seq=newest, event_hash=reader.event_hash(outer, newest).hex())
     except EdgetapeError:

@@ -7,8 +7,11 @@ from proxy.agent import refuse_unstartable
 from proxy.border import Misuse
 from proxy.talk import Talk
 from proxy.upstream import upstream_proxy
+from proxy.words import moment, shown
 from store.core.draft import TEXT_BYTES_MAX
+from store.core.model import Gap
 from store.egress import Proxy, UnusableProxy
+from store.reader import Reader, RunInfo
 
 REPLAY_VARIABLE = "EDGETAPE_REPLAY"  # in an agent's environment: the run that it is answered from
 
@@ -37,6 +40,17 @@ def warn_of_proxy(talk: Talk, environment: Mapping[str, str]) -> None:
             Proxy.parse(url)
         except UnusableProxy as error:
             talk.warn(f"{error}: whatever would go through it gets a 503", error.hint)
+
+
+def replayed(talk: Talk, reader: Reader, word: str) -> RunInfo:
+    """The run that is to be replayed; says what its recording lacks. Raises UnknownRun."""
+    info = reader.find(word)
+    for event in reader.events(info.id):
+        match event.facts:
+            case Gap(since=since, until=until, reason=reason):
+                why = shown(reader.text(event, reason))
+                talk.warn(f"the recording lacks what was from {moment(since)} to {moment(until)}: {why}")
+    return info
 
 
 def refuse_in_replay(environment: Mapping[str, str]) -> None:

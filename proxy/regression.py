@@ -84,7 +84,7 @@ def chosen(folder: Path, words: Sequence[str]) -> list[Case]:
     named = [word for word in words if not is_tape(word) and not _CONDITION.fullmatch(word)]
     if not conditions and not named:
         return cases
-    with Reader.open(folder) as reader:
+    with Reader.open(folder, folder.parent / "keys") as reader:
         infos = [reader.find(word) for word in named]
         if conditions:
             infos += [info for info in reader.runs() if _fits(info, conditions)]

@@ -26,8 +26,10 @@ class Revival:
 def revival(reader: Reader, run: RunInfo, given: Sequence[str], environment: Mapping[str, str]) -> Revival:
     """What to run for a replay of `run`; `given` is the command line's own command, or empty.
 
-    Raises Misuse for a recorded command that cannot be run again as it stands, BodyUnavailable for an erased one.
+    Raises Misuse for a recorded command that cannot be run again as it stands, BodyUnavailable for an erased one,
+    KeyUnavailable where no body can be read.
     """
+    reader.demand_key()
     known = recorded(reader, run.id)
     made = {name: stand_in(name) for name in known.credential_names if name not in environment}
     revived, standins = made | dict(environment), tuple(made.values())

@@ -85,7 +85,7 @@ SHARED = (
     Setting("store", "Folder of the recordings.", _FOLDER, _default_store, "user data folder, edgetape/store"),
     Setting(
         "keys",
-        "Folder of the signing key.",
+        "Folder of the signing key and the store key.",
         _FOLDER,
         _default_keys,
         "user configuration folder, edgetape/keys",
@@ -208,6 +208,7 @@ TABLE: Mapping[str, Setting] = {
         ),
         # keys
         Setting("sign-command", "Command that signs what it gets on stdin: 64 bytes, or their base64, on stdout.", str),
+        Setting("store-key", "Change the store key, not the signing key: what it wraps is wrapped anew.", flag=True),
         Setting("public-key", "File with the command's Ed25519 public key: PEM, or the base64 of 32 bytes.", _FILE),
         Setting(
             "reason",

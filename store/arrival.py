@@ -42,6 +42,7 @@ def take_in(connection: sqlite3.Connection, logs: LiveLogs, arrivals: Sequence[A
 
 
 def _events(connection: sqlite3.Connection, logs: LiveLogs, arrival: Arrival) -> None:
+    logs.found(connection, arrival.run)
     for seq, raw in enumerate(arrival.events):
         envelopes.append(connection, arrival.run, seq, raw)
         kind = type_name(event.decode(raw).facts)

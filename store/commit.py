@@ -38,11 +38,12 @@ type Afterwards = Callable[[sqlite3.Connection], None]
 @dataclass(frozen=True, slots=True)
 class Work:
     """One thing to do: `prepare()` gives what is applied inside the transaction; `afterwards` runs once it is on
-    disk.
+    disk. What is done `alone` finds in its transaction only what is stored already.
     """
 
     prepare: Prepare
     afterwards: Afterwards | None = None
+    alone: bool = False
     ticket: Ticket = field(default_factory=Ticket)
 
 
@@ -74,12 +75,13 @@ class Committer:
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._stopped = False
+        self._put_off: Work | None = None
         self._thread = threading.Thread(target=self._run, name="edgetape-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, prepare: Prepare, afterwards: Afterwards | None = None) -> Ticket:
+    def submit(self, prepare: Prepare, afterwards: Afterwards | None = None, *, alone: bool = False) -> Ticket:
         """Queues work, as `Work` describes it."""
-        work = Work(prepare, afterwards)
+        work = Work(prepare, afterwards, alone)
         with self._gate:
             if not self._stopped:
                 self._queue.put(work)
@@ -113,12 +115,15 @@ class Committer:
         work = self._next()
         until = time.monotonic() + BATCH_S_MAX
         while work is not None:
+            if work.alone and batch:
+                self._put_off = work
+                return batch, True
             try:
                 batch.append(_Prepared(work, work.prepare()))
             except Exception as error:  # noqa: BLE001  # one bad draft must not end the recording of all others
                 work.ticket.done.set_exception(_told(error))
             # What runs afterwards speaks of everything that is on disk then: nothing may stand behind it.
-            if work.afterwards or len(batch) >= BATCH_WORK_MAX or time.monotonic() > until:
+            if work.afterwards or work.alone or len(batch) >= BATCH_WORK_MAX or time.monotonic() > until:
                 return batch, True
             try:
                 work = self._queue.get_nowait()
@@ -127,6 +132,9 @@ class Committer:
         return batch, False
 
     def _next(self) -> Work | None:
+        if self._put_off is not None:
+            work, self._put_off = self._put_off, None
+            return work
         while (wait_s := self._rhythm.wait_s()) > 0:
             with contextlib.suppress(queue.Empty):
                 return self._queue.get(timeout=wait_s)

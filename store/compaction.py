@@ -3,8 +3,8 @@
 docs/format.md, section 5.
 
 Rules kept here:
-- Compressing is done outside any transaction; the swap is one, and happens only when the blocks are still those that
-  were read.
+- Compressing is done outside any transaction; the swap is one, and happens only when the blocks, and the keys that they
+  are closed under, are still those that were read.
 - What cannot be read stays as it is.
 """
 
@@ -13,21 +13,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import condensation, database, journal
+from store import condensation, database, journal, payloads, vault
 from store.core.errors import EdgetapeError
 from store.founding import founding
 from store.payloads import fetching, spans
 from store.splices import stream
 from store.splices.blocklog import BlockLog
-from store.splices.guard import Check, Guard
 from store.splices.livelog import Stored
 from store.splices.stream import Span
+from store.vault import Vault, Wrapped
 
-# What a writer seals at once, for it takes some 50 ms; and from where on time counts more than the last few percent.
-AT_ONCE_BYTES_MAX = 1 << 16
-_HARD_BYTES_MAX = 1 << 24
-_LEVEL = 17
-_EASIER_LEVEL = 9
+AT_ONCE_BYTES_MAX = 1 << 16  # what a writer seals at once, for it takes some 50 ms
 _HELD = {
     "blocks": "LENGTH(stored)",
     "events": "LENGTH(hash) + LENGTH(event)",
@@ -39,9 +35,10 @@ _HELD = {
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A run's blocks as they were, and those that say the same in fewer bytes."""
+    """A run's blocks as they were, under which keys, and those that say the same in fewer bytes."""
 
     run: str
+    wrapped: Wrapped
     before: tuple[Span, ...]
     before_bytes: int
     blocks: tuple[Stored, ...]
@@ -52,33 +49,29 @@ class Sealed:
         return sum(len(block.stored) for block in self.blocks)
 
 
-def sealed(connection: sqlite3.Connection, run: str, guard: Guard) -> Sealed | None:
-    """A run's blocks as tight as they get; None when they are that already. Raises Malformed for a damaged log."""
+def sealed(connection: sqlite3.Connection, run: str, vault: Vault) -> Sealed | None:
+    """A run's blocks as tight as they get; None when they are that already. Raises Malformed for a damaged log,
+    KeyUnavailable.
+    """
     with database.snapshot(connection):
         found = spans(connection, run)
         if _is_sealed(found):
             return None
-        log = BlockLog(found, fetching(connection, run), guard)
-        level = _LEVEL if log.end <= _HARD_BYTES_MAX else _EASIER_LEVEL
-        blocks = tuple(Stored(each.span, guard.close(each)) for each in stream.sealed(log.read, log.end, level))
+        keys = vault.of(connection, run)
+        log = BlockLog(found, fetching(connection, run), keys.guard)
+        packed = stream.sealed(log.read, log.end, stream.level_for(log.end))
+        blocks = tuple(Stored(each.span, keys.guard.close(each)) for each in packed)
         query = "SELECT TOTAL(LENGTH(stored)) FROM blocks WHERE run = ?"
         ((before_bytes,),) = connection.execute(query, (run,)).fetchall()
-    tight = Sealed(run, found, int(before_bytes), blocks)
+    tight = Sealed(run, keys.wrapped, found, int(before_bytes), blocks)
     return tight if tight.after_bytes < tight.before_bytes or len(blocks) < len(found) else None
 
 
 def swap(connection: sqlite3.Connection, found: Sealed) -> bool:
     """Puts the tighter blocks in the place of the others, in the caller's transaction; whether it could."""
-    if spans(connection, found.run) != found.before:
+    if spans(connection, found.run) != found.before or vault.wrapped(connection, found.run) != found.wrapped:
         return False
-    connection.execute("DELETE FROM blocks WHERE run = ?", (found.run,))
-    connection.executemany(
-        "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (found.run, each.span.number, each.span.start, each.span.length, each.span.frame, each.stored)
-            for each in found.blocks
-        ],
-    )
+    payloads.replace_all(connection, found.run, found.blocks)
     return True
 
 
@@ -98,7 +91,7 @@ class Compacted:
     failure: str = ""
 
 
-def compact(folder: Path, runs: list[str], told: Callable[[Compacted], None]) -> bool:
+def compact(folder: Path, keys: Path, runs: list[str], told: Callable[[Compacted], None]) -> bool:
     """Packs the closed ones of these runs tighter, and gives freed space back; whether that could be done.
 
     It cannot while somebody uses the store. `told` hears of each run that changed or could not be read. Raises
@@ -108,21 +101,22 @@ def compact(folder: Path, runs: list[str], told: Callable[[Compacted], None]) ->
     try:
         with database.explained(folder):
             known = founding(connection)
+            opener = Vault(keys, known.origin if known else "")
             for run in runs if known else []:
-                for done in _compacted(connection, run, Check(known.origin if known else "", run)):
+                for done in _compacted(connection, run, opener):
                     told(done)
             return _give_back(connection)
     finally:
         connection.close()
 
 
-def _compacted(connection: sqlite3.Connection, run: str, guard: Guard) -> Iterator[Compacted]:
+def _compacted(connection: sqlite3.Connection, run: str, vault: Vault) -> Iterator[Compacted]:
     last = journal.head(connection, run)
     if last is None or last.type != "run.close":
         return
     before, failure = _held_bytes(connection, run), ""
     try:
-        found = sealed(connection, run, guard)
+        found = sealed(connection, run, vault)
         if found is not None:
             with database.transaction(connection):
                 swap(connection, found)
@@ -145,13 +139,8 @@ def _held_bytes(connection: sqlite3.Connection, run: str) -> int:
 
 
 def _give_back(connection: sqlite3.Connection) -> bool:
-    try:
-        connection.execute("PRAGMA busy_timeout=0")
-        connection.execute("VACUUM")
-        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    except sqlite3.OperationalError:
-        return False
-    return not busy
+    connection.execute("PRAGMA busy_timeout=0")
+    return database.write_anew(connection)
 
 
 def _is_sealed(found: tuple[Span, ...]) -> bool:

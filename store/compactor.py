@@ -5,7 +5,6 @@ Where sealing fails the bodies stay as they are, which is right too: `edgetape c
 
 import contextlib
 import sqlite3
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
@@ -14,15 +13,15 @@ from store import compaction, condensation, database, envelopes
 from store.commit import Committer
 from store.condensation import Step
 from store.core.errors import EdgetapeError
-from store.splices.guard import Guard
+from store.vault import Vault
 
 
 class Compactor:
     """Reads for itself; what it found is swapped by the committer."""
 
-    def __init__(self, folder: Path, guard: Callable[[str], Guard], committer: Committer) -> None:
+    def __init__(self, folder: Path, vault: Vault, committer: Committer) -> None:
         self._folder = folder
-        self._guard = guard
+        self._vault = vault
         self._committer = committer
         self._thread = ThreadPoolExecutor(1, "edgetape-compactor")
 
@@ -34,7 +33,7 @@ class Compactor:
                 with contextlib.suppress(RuntimeError):  # the writer is being closed
                     self._thread.submit(self._seal_aside, run)
                 return
-            found = compaction.sealed(connection, run, self._guard(run))
+            found = compaction.sealed(connection, run, self._vault)
             if found is not None:
                 with database.transaction(connection):
                     compaction.swap(connection, found)
@@ -51,7 +50,9 @@ class Compactor:
         with contextlib.suppress(sqlite3.Error, EdgetapeError):
             connection = database.open_for_reading(self._folder)
             try:
-                found = compaction.sealed(connection, run, self._guard(run))
+                # One of its own: the other is in use by the committer's thread.
+                vault = Vault(self._vault.folder, self._vault.origin)
+                found = compaction.sealed(connection, run, vault)
                 if found is not None:
                     self._commit(partial(compaction.swap, found=found))
                 for step in condensation.steps(connection, run):

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from store import database, founding, journal, log, sealing, signing
+from store import database, founding, journal, log, sealing, signing, vault
 from store.core import keyring, leaf
 from store.core.checkpoint import VerifierKey
-from store.core.errors import EdgetapeError, KeyUnavailable, StoreUnusable
+from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnusable
 from store.core.event import timestamp
 from store.core.keyring import Keyring, Term
 from store.core.leaf import RevokeReason
 from store.keys import Signer
 from store.signing import SigningKey
+from store.storekey import StoreKey
+from store.vault import Vault
 
 
 class Refused(EdgetapeError):
@@ -74,6 +76,40 @@ def rotate(folder: Path, keys: Path, key: SigningKey | None = None) -> VerifierK
         facts = leaf.KeyRotated(old=str(old), new=str(new), old_signature=signed[0], new_signature=signed[1])
         _enter(connection, signer, old, facts)
     return new
+
+
+def store_key(folder: Path, keys: Path) -> StoreKey | None:
+    """The store key that is in force, if it is here. Raises StoreUnusable."""
+    with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
+        known = founding.founding(connection)
+        try:
+            return None if known is None else Vault(keys, known.origin).store_key(connection)
+        except KeyUnavailable:
+            return None
+
+
+def rotate_store_key(folder: Path, keys: Path) -> tuple[Path, StoreKey]:
+    """Wraps the keys of all runs anew under a fresh store key; the file of the old one, which stays, and the fresh one.
+
+    Raises StoreUnusable, KeyUnavailable, Refused where a run's keys cannot be opened.
+    """
+    database.demand(folder)
+    with contextlib.closing(database.open_for_writing(folder)) as connection, database.explained(folder):
+        known = founding.founding(connection)
+        if known is None:
+            raise StoreUnusable(f"the store at {folder} has no log", hint="edgetape keys init")
+        opener = Vault(keys, known.origin)
+        old = opener.store_key(connection).file
+        connection.execute("PRAGMA secure_delete=ON")
+        try:
+            with database.transaction(connection):
+                fresh = vault.rotate(connection, opener)
+                connection.execute(f"PRAGMA user_version={database.UNTIDY}")
+        except Malformed as error:
+            raise Refused(f"a key of a run would be lost: {error}", hint="edgetape verify says of which run") from error
+        # As far as that can be done now; else the next writer does it.
+        database.write_anew(connection)
+    return old, fresh
 
 
 def revoke(folder: Path, keys: Path, word: str, reason: RevokeReason) -> VerifierKey:

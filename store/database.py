@@ -20,6 +20,7 @@ from store.core.errors import StoreUnusable
 
 FILE_NAME = "edgetape.db"
 BUSY_TIMEOUT_S = 10.0
+UNTIDY = 1  # SQLite's user_version while the file is still to be written anew: a transaction writes it with the rest
 # Of a new store. What a run leaves is a few values of some kilobytes, and what a commit writes is a page for each row
 # that it touches: pages as SQLite would choose them, of 4 KiB, make a file a third longer and a commit no faster.
 PAGE_BYTES = 512
@@ -131,6 +132,21 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def write_anew(connection: sqlite3.Connection) -> bool:
+    """Writes the file anew and cuts off the write-ahead log: no byte is left of what was deleted.
+
+    False while somebody else uses the store.
+    """
+    try:
+        connection.execute("VACUUM")
+        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if not busy and connection.execute("PRAGMA user_version").fetchone() == (UNTIDY,):
+            connection.execute("PRAGMA user_version=0")
+    except sqlite3.OperationalError:
+        return False
+    return not busy
 
 
 @contextmanager

@@ -1,22 +1,27 @@
 """Erasing bodies of a run: the openings, the bytes, and the record that it was done (docs/format.md, section 5).
 
 Rules kept here:
-- Nothing is erased of a run that is open, or held; nor where a body that stays could not be kept.
-- What is left behind is written anew, so that nothing of what is gone is part of it.
+- Nothing is erased of a run that is held; nor where a body that stays could not be kept.
+- What is left behind is written anew under other keys, so that nothing of what is gone is part of it, or opens with
+  any key that there is.
+- That the file is still to be written anew is part of the transaction: whoever is cut off leaves it to the next writer.
 """
 
 import json
 import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
-from store import envelopes, journal, log, openings, payloads, standing
+from store import database, envelopes, journal, log, openings, payloads, pending, standing
 from store.core import leaf
 from store.core.errors import EdgetapeError, Malformed
+from store.openings import OpeningRow
+from store.splices import stream
 from store.splices.blocklog import BlockLog
 from store.splices.erasure import Respliced
-from store.splices.guard import Guard
+from store.splices.livelog import Stored
 from store.splices.resolver import Resolver
+from store.vault import RunKeys, Vault, destroy, wrapped
 
 WORDS_MAX = 1000
 
@@ -56,9 +61,6 @@ class Body:
 
 def affected(connection: sqlite3.Connection, erasure: Erasure) -> list[Body]:
     """The bodies that would be erased. Raises ErasureRefused when none may be."""
-    last = journal.head(connection, erasure.run)
-    if last is None or last.type != "run.close":
-        raise ErasureRefused(f"run {erasure.run} is still open", hint="bodies are erased once it is closed")
     held = standing.of_run(connection, erasure.run).hold
     if held is not None:
         raise ErasureRefused(
@@ -69,25 +71,28 @@ def affected(connection: sqlite3.Connection, erasure: Erasure) -> list[Body]:
     return sorted(kept, key=lambda body: (body.seq, body.pointer))
 
 
-def erase(connection: sqlite3.Connection, erasure: Erasure, guard: Guard, ts: str) -> None:
-    """Erases, in the caller's transaction. Raises ErasureRefused."""
-    affected(connection, erasure)
+def erase(connection: sqlite3.Connection, erasure: Erasure, vault: Vault, ts: str) -> None:
+    """Erases, in the caller's transaction. Raises ErasureRefused, KeyUnavailable."""
+    bodies = affected(connection, erasure)
+    last = journal.head(connection, erasure.run)
+    closed = last is not None and last.type == "run.close"
     connection.execute("PRAGMA secure_delete=ON")
-    run = erasure.run
-    openings.delete(connection, run, erasure.seqs)
-    _resplice(connection, run, guard)
+    if erasure.seqs is None and closed:
+        _destroy(connection, erasure.run)
+    else:
+        if erasure.seqs is None:
+            # More events may follow, whose bodies nobody asked to erase: those are named that are there.
+            erasure = replace(erasure, seqs=tuple(sorted({body.seq for body in bodies})))
+        if wrapped(connection, erasure.run):  # else all of it is erased already
+            _resplice(connection, erasure, vault, tight=closed)
     for facts in erasure.leaves():
         log.append(connection, ts, facts)
+    connection.execute(f"PRAGMA user_version={database.UNTIDY}")
 
 
 def tidy(connection: sqlite3.Connection) -> None:
     """Leaves no old byte in the file or beside it. Raises ErasureRefused while somebody else uses the store."""
-    try:
-        connection.execute("VACUUM")
-        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    except sqlite3.OperationalError:
-        busy = 1
-    if busy:
+    if not database.write_anew(connection):
         raise ErasureRefused(
             "the bodies are erased, but old bytes of them may lie in the file until it is written anew:"
             " the store is in use",
@@ -95,22 +100,51 @@ def tidy(connection: sqlite3.Connection) -> None:
         )
 
 
-def _resplice(connection: sqlite3.Connection, run: str, guard: Guard) -> None:
-    kept = openings.places(connection, run)
-    types = {each.seq: json.loads(each.raw)["type"] for each in envelopes.in_order(connection, run)}
+def tidy_if_due(connection: sqlite3.Connection) -> None:
+    """Does what an erasure that was cut off, or hindered, left to do; as far as that can be done now."""
+    if connection.execute("PRAGMA user_version").fetchone() == (database.UNTIDY,):
+        database.write_anew(connection)
+
+
+def _destroy(connection: sqlite3.Connection, run: str) -> None:
+    """Everything of a run but its envelopes."""
+    openings.delete(connection, run)
+    payloads.delete(connection, run)
+    pending.drop_all(connection, run)
+    destroy(connection, run)
+
+
+def _resplice(connection: sqlite3.Connection, erasure: Erasure, vault: Vault, *, tight: bool) -> None:
+    """Puts the bodies that stay together anew, under other keys, each opening with its own salt from now on."""
+    run = erasure.run
     try:
-        old = BlockLog(payloads.spans(connection, run), payloads.fetching(connection, run), guard)
-        resolver = Resolver(old.read, old.end, payloads.KEPT_BYTES_MAX)
-        shelved = [(each.place, f"{types.get(each.seq, '')}{each.pointer}") for each in kept]
-        respliced = Respliced(resolver, shelved)
-        blocks = [(block.span, guard.close(block)) for block in respliced.blocks()]
+        old = vault.of(connection, run)
+        shown = [(seq, row.shown(seq, old.veil)) for seq, row in openings.of_run(connection, run)]
+        kept = [(seq, row) for seq, row in shown if seq not in (erasure.seqs or ())]
+        new = vault.renew(connection, run)
+        moved = _moved(connection, old, new, kept, tight=tight)
+        placed = [(seq, replace(row, place=None if row.place is None else moved[row.place])) for seq, row in kept]
+        openings.replace_all(connection, run, placed, new.veil)
+        pending.move(connection, old, new)
     except Malformed as error:
         raise ErasureRefused(
             f"a body that stays cannot be read, and would be lost: {error}", hint=f"edgetape verify {run}"
         ) from error
-    connection.execute("DELETE FROM blocks WHERE run = ?", (run,))
-    connection.executemany(
-        "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)",
-        [(run, span.number, span.start, span.length, span.frame, stored) for span, stored in blocks],
-    )
-    openings.move(connection, run, kept, respliced.places)
+
+
+def _moved(
+    connection: sqlite3.Connection, old: RunKeys, new: RunKeys, kept: list[tuple[int, OpeningRow]], *, tight: bool
+) -> Mapping[int, int]:
+    """Where the bodies stand in the log that holds them alone, and is stored in the place of the other one, by where
+    they stood.
+    """
+    run = old.run
+    types = {each.seq: json.loads(each.raw)["type"] for each in envelopes.in_order(connection, run)}
+    shelved = sorted((row.place, f"{types.get(seq, '')}{row.pointer}") for seq, row in kept if row.place is not None)
+    blocks = BlockLog(payloads.spans(connection, run), payloads.fetching(connection, run), old.guard)
+    resolver = Resolver(blocks.read, blocks.end, payloads.KEPT_BYTES_MAX)
+    respliced = Respliced(resolver, shelved)
+    level = stream.level_for(blocks.end) if tight else stream.EASIER_LEVEL
+    stored = [Stored(block.span, new.guard.close(block)) for block in respliced.blocks(level)]
+    payloads.replace_all(connection, run, stored)
+    return respliced.places

@@ -1,4 +1,4 @@
-"""The identity of a store: its origin and its key, made together with leaf 0 and never again.
+"""The identity of a store: its origin and its keys, made together with leaf 0 and never again.
 
 docs/format.md, section 6.
 """
@@ -10,7 +10,7 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import log
+from store import log, vault
 from store.core import leaf
 from store.core.checkpoint import VerifierKey
 from store.core.errors import Malformed, StoreUnusable
@@ -91,8 +91,11 @@ def found(connection: sqlite3.Connection, keys: Path, ts: str) -> Signer:
 
 
 def begin(connection: sqlite3.Connection, keys: Path, ts: str, key: SigningKey | None = None) -> Signer:
-    """Gives a new store its origin, its key (a new file, if none is given) and leaf 0, in the caller's transaction."""
+    """Gives a new store its origin, its signing key (a new file, if none is given), its store key and leaf 0, in the
+    caller's transaction.
+    """
     origin = "edgetape.local/" + base64.b32encode(secrets.token_bytes(17)).decode().lower()[:26]
     signer = Signer.make(keys, origin, key)
+    vault.found(connection, keys, origin)
     log.append(connection, ts, leaf.StoreCreated(origin=origin, vkey=str(signer.keys.current)))
     return signer

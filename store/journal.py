@@ -7,12 +7,12 @@ Rules kept here:
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from store import envelopes, log, openings
-from store.core import canonical, digest, draft, event, leaf, merkle, shape
+from store import envelopes, log, openings, pending
+from store.core import digest, draft, event, leaf, merkle, shape
 from store.core.errors import InvalidEvent, Malformed
 from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen, is_step
 from store.livelogs import LiveLogs
@@ -37,14 +37,14 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
-    """A draft whose bodies are committed: ready to be placed."""
+class Weighed:
+    """A draft whose bodies are hashed: ready to be placed, and committed there."""
 
-    members: Mapping[str, canonical.Json]
-    openings: tuple[draft.Opening, ...] = ()
+    members: draft.Members
+    contents: tuple[draft.Content, ...] = ()
     is_step: bool = False
 
-    def linked(self, name: str, seq: int) -> "Sealed":
+    def linked(self, name: str, seq: int) -> "Weighed":
         """The same, its member `name` (`req`, `open`) naming the event `seq`."""
         return replace(self, members={**self.members, name: seq})
 
@@ -69,20 +69,21 @@ def head(connection: sqlite3.Connection, run: str) -> Head | None:
 
 
 def open_run(
-    connection: sqlite3.Connection, logs: LiveLogs, origin: str, run: str, owner: str, sealed: Sealed, now: Now
+    connection: sqlite3.Connection, logs: LiveLogs, origin: str, run: str, owner: str, weighed: Weighed, now: Now
 ) -> Appended:
     """Writes event 0 of a new run, its leaf, its row in the catalogue and the lease of the writer `owner`."""
     leaves = log.size(connection)
     root = cast("bytes", log.root_at(connection, leaves))
-    members = {
-        **sealed.members,
+    members: draft.Members = {
+        **weighed.members,
         "origin": origin,
         "checkpoint": shape.members(LogPoint(size=leaves, root=root.hex())),
     }
     opened = cast("RunOpen", shape.facts(members, EVENT_TYPES))
     genesis = digest.genesis_prev(origin, run)
     place = event.Place(run, 0, genesis.hex(), now.ts, 0)
-    appended = _insert(connection, logs, place, replace(sealed, members=members))
+    logs.found(connection, run)
+    appended = _insert(connection, logs, place, replace(weighed, members=members))
     log.append(connection, now.ts, leaf.RunOpened(run=run, genesis=genesis.hex(), head=appended.hash.hex()))
     connection.execute(
         "INSERT INTO runs (id, name, mode, workflow, parent, opened, closed, events, steps, headed)"
@@ -100,7 +101,7 @@ def open_run(
     return appended
 
 
-def append(connection: sqlite3.Connection, logs: LiveLogs, run: str, sealed: Sealed, now: Now) -> Appended:
+def append(connection: sqlite3.Connection, logs: LiveLogs, run: str, weighed: Weighed, now: Now) -> Appended:
     """Adds one event at the end of an open run. Raises InvalidEvent when there is no such run, or it is closed."""
     last = head(connection, run)
     if last is None:
@@ -108,10 +109,10 @@ def append(connection: sqlite3.Connection, logs: LiveLogs, run: str, sealed: Sea
     if last.type == "run.close":
         raise InvalidEvent(f"run {run} is closed: nothing may follow")
     place = event.Place(run, last.seq + 1, last.hash.hex(), now.ts, max(last.mono_us, now.mono_us))
-    appended = _insert(connection, logs, place, sealed)
+    appended = _insert(connection, logs, place, weighed)
     connection.execute(
         "UPDATE runs SET events = ?, steps = steps + ? WHERE id = ?",
-        (appended.seq + 1, sealed.is_step, run),
+        (appended.seq + 1, weighed.is_step, run),
     )
     return appended
 
@@ -147,7 +148,7 @@ def close_run(connection: sqlite3.Connection, logs: LiveLogs, run: str, facts: R
         "root": tree.root.hex(),
         "counts": [[kind, count] for kind, count in sorted(counts.items())],
     }
-    appended = append(connection, logs, run, Sealed(members), now)
+    appended = append(connection, logs, run, Weighed(members), now)
     log.append(
         connection,
         now.ts,
@@ -158,12 +159,12 @@ def close_run(connection: sqlite3.Connection, logs: LiveLogs, run: str, facts: R
     return appended
 
 
-def drop_pending(connection: sqlite3.Connection, run: str, req: int, sealed: Sealed) -> None:
+def drop_pending(connection: sqlite3.Connection, run: str, req: int, weighed: Weighed) -> None:
     """Deletes the pieces of a stream that its finished event now holds."""
-    if sealed.members["type"] == "http.request.end":
-        connection.execute("DELETE FROM pending WHERE run = ? AND req = ? AND part = 'upload'", (run, req))
-    elif sealed.members["type"] in ("http.response", "http.error"):
-        connection.execute("DELETE FROM pending WHERE run = ? AND req = ? AND part <> 'upload'", (run, req))
+    if weighed.members["type"] == "http.request.end":
+        pending.drop(connection, run, req, upload=True)
+    elif weighed.members["type"] in ("http.response", "http.error"):
+        pending.drop(connection, run, req, upload=False)
 
 
 def note_heads(connection: sqlite3.Connection, ts: str) -> None:
@@ -180,18 +181,24 @@ def keep(
     connection: sqlite3.Connection, logs: LiveLogs, run: str, seq: int, kind: str, opened: Iterable[draft.Opening]
 ) -> None:
     """Keeps the openings of one event, of the type `kind`, and their bodies in the log of its run."""
+    veil = logs.keys(connection, run).veil
     for opening in opened:
         place = logs.add(connection, run, f"{kind}{opening.pointer}", opening.content)
-        openings.add(connection, run, seq, opening, place)
+        openings.add(connection, run, seq, opening, place, veil)
 
 
-def _insert(connection: sqlite3.Connection, logs: LiveLogs, place: event.Place, sealed: Sealed) -> Appended:
+def _insert(connection: sqlite3.Connection, logs: LiveLogs, place: event.Place, weighed: Weighed) -> Appended:
+    members, opened = weighed.members, list[draft.Opening]()
+    if weighed.contents:
+        veil = logs.keys(connection, place.run).veil
+        members, opened = draft.seal(members, weighed.contents, lambda pointer: veil.salt(place.seq, pointer))
     try:
-        raw = event.encode(place, sealed.members)
+        raw = event.encode(place, members)
     except Malformed as error:
         raise InvalidEvent(f"not an event: {error}") from error
     hashed = envelopes.append(connection, place.run, place.seq, raw)
-    keep(connection, logs, place.run, place.seq, str(sealed.members["type"]), sealed.openings)
+    if opened:
+        keep(connection, logs, place.run, place.seq, str(members["type"]), opened)
     return Appended(place.seq, hashed)
 
 
@@ -200,19 +207,19 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def sealed(facts_draft: draft.Draft, salt: draft.Salt) -> Sealed:
-    """Commits a draft's bodies: hashing is done before the transaction begins.
+def weighed(facts_draft: draft.Draft) -> Weighed:
+    """Hashes a draft's bodies, which is done before the transaction begins.
 
     Raises InvalidEvent for facts that version 1 has no room for.
     """
-    members, openings = draft.seal(facts_draft, salt)
+    members, contents = draft.weighed(facts_draft)
     try:
         shape.facts(members, EVENT_TYPES)
     except Malformed as error:
         raise InvalidEvent(f"not an event: {error}") from error
-    return Sealed(members, tuple(openings), is_step(facts_draft.facts))
+    return Weighed(members, tuple(contents), is_step(facts_draft.facts))
 
 
-def bare(facts: Facts) -> Sealed:
+def bare(facts: Facts) -> Weighed:
     """Facts without a body, ready to be placed."""
-    return Sealed(shape.members(facts))
+    return Weighed(shape.members(facts))

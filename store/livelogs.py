@@ -1,20 +1,22 @@
 """The logs of the runs that a writer writes, in step with its transactions (docs/format.md, sections 5 and 8).
 
 Rules kept here:
-- What a log remembers only makes it smaller. Whether its end is still the stored one is read in each transaction that
-  touches it; where it is not (another writer, or an erasure, was there), it begins anew behind what is stored.
+- What a log remembers only makes it smaller. Whether its end and its keys are still the stored ones is read in each
+  transaction that touches it; where they are not (another writer, or an erasure, was there), it begins anew behind
+  what is stored.
 - A log that nobody wrote into for a while gives its memory back.
 """
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store.splices.guard import Guard
+from store import payloads
 from store.splices.livelog import LiveLog
 from store.splices.splicer import Mark, Splicer
 from store.splices.stream import Span
+from store.vault import RunKeys, Vault, Wrapped
 
 LOGS_MAX = 64
 IDLE_S_MAX = 600.0
@@ -24,24 +26,34 @@ type Marks = Mapping[str, Mark]
 
 @dataclass(slots=True)
 class _Live:
-    """One log, its last block as it is stored, and when it was last written into."""
+    """One log, the keys that it is written with, its last block as it is stored, and when it was last written into."""
 
     log: LiveLog
+    wrapped: Wrapped
     last: Span | None
     used_s: float
 
 
 class LiveLogs:
-    """Used by the writer's thread alone. `guard(run)` gives what stands around the blocks of a run."""
+    """Used by the writer's thread alone. `vault` has the keys of the runs."""
 
-    def __init__(self, guard: Callable[[str], Guard]) -> None:
-        self._guard = guard
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
         self._live: dict[str, _Live] = {}
         self._touched: dict[str, Mark] = {}  # and how each was when the transaction came to it
         self._flushed: dict[str, Span] = {}
 
     def __len__(self) -> int:
         return len(self._live)
+
+    def keys(self, connection: sqlite3.Connection, run: str) -> RunKeys:
+        """The keys of a run as they are now. Raises KeyUnavailable; Malformed where they are gone or damaged."""
+        return self._vault.of(connection, run)
+
+    def found(self, connection: sqlite3.Connection, run: str) -> RunKeys:
+        """The keys of a new run, which it is given here. Raises KeyUnavailable."""
+        self._vault.make(connection, run)
+        return self._vault.of(connection, run)
 
     def add(self, connection: sqlite3.Connection, run: str, shelf: str, body: bytes) -> int:
         """Adds a body of `run`; its place."""
@@ -66,13 +78,7 @@ class LiveLogs:
             connection.executemany(
                 "DELETE FROM blocks WHERE run = ? AND number = ?", [(run, number) for number in change.gone]
             )
-            rows = [
-                (run, each.span.number, each.span.start, each.span.length, each.span.frame, each.stored)
-                for each in change.blocks
-            ]
-            connection.executemany(
-                "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)", rows
-            )
+            payloads.insert(connection, run, change.blocks)
             if change.blocks:
                 self._flushed[run] = change.blocks[-1].span
 
@@ -105,8 +111,8 @@ class LiveLogs:
             "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number DESC LIMIT 1", (run,)
         ).fetchone()
         last = None if row is None else Span(*row)
-        live = self._live.get(run)
-        if live is None or live.last != last:
-            log = LiveLog(self._guard(run), Splicer(last.end if last else 0), last.number + 1 if last else 0)
-            live = self._live[run] = _Live(log, last, time.monotonic())
+        live, keys = self._live.get(run), self._vault.of(connection, run)
+        if live is None or live.last != last or live.wrapped != keys.wrapped:
+            log = LiveLog(keys.guard, Splicer(last.end if last else 0), last.number + 1 if last else 0)
+            live = self._live[run] = _Live(log, keys.wrapped, last, time.monotonic())
         return live

@@ -8,13 +8,12 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 
 from store import database
 from store.core.digest import HASH_BYTES
 from store.core.errors import UnknownRun
-from store.openings import places
+from store.openings import of_run
 from store.sealed import envelopes, openings
 from store.sealed.envelopes import EventBlock
 from store.sealed.openings import OpeningBlock
@@ -121,15 +120,15 @@ def _in_opening_block(connection: sqlite3.Connection, run: str, seq: int) -> Ite
 
 def _in_blocks(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
     """The blocks that hold bytes of a piece: from its place on to the next one's."""
-    placed = places(connection, run)
-    for each in sorted(placed, key=attrgetter("pointer")):
-        if each.seq == seq:
-            end = min((other.place for other in placed if other.place > each.place), default=each.place + 1)
+    placed = {(at, row.pointer): row.place for at, row in of_run(connection, run) if row.place is not None}
+    for (at, pointer), place in sorted(placed.items()):
+        if at == seq:
+            end = min((other for other in placed.values() if other > place), default=place + 1)
             query = (
                 "SELECT rowid, stored FROM blocks WHERE run = ? AND start + length > ? AND start < ? ORDER BY number"
             )
-            for rowid, stored in connection.execute(query, (run, each.place, end)).fetchall():
-                yield _Value("blocks", "stored", rowid, each.pointer, bytes(stored))
+            for rowid, stored in connection.execute(query, (run, place, end)).fetchall():
+                yield _Value("blocks", "stored", rowid, pointer, bytes(stored))
 
 
 def _place(image: bytes, newer: frozenset[int], value: _Value) -> Place:

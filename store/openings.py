@@ -5,9 +5,8 @@ into blocks. What is read here is as it lies there, believed by nobody.
 """
 
 import heapq
-import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -15,6 +14,7 @@ from store.cells import blob, exact, number, text
 from store.core import digest
 from store.core.draft import Opening
 from store.core.errors import Malformed
+from store.core.veil import Veil
 from store.sealed import openings as sealed
 from store.sealed.openings import OpeningBlock, Row
 from store.sealed.order import ordered
@@ -29,7 +29,8 @@ _OPENINGS = (
 
 @dataclass(frozen=True, slots=True)
 class OpeningRow:
-    """One stored opening, and where its body stands among those of the run; None when nothing is stored.
+    """One opening, as it is stored or as it is `shown`, and where its body stands among those of the run; None when
+    nothing is stored.
 
     `damage` says what is wrong with the block that it stands in.
     """
@@ -41,20 +42,16 @@ class OpeningRow:
     place: int | None
     damage: str = ""
 
+    def shown(self, seq: int, veil: Veil) -> "OpeningRow":
+        """The opening of the event `seq` that is stored so, with its salt and digest to be read."""
+        salt, sha256 = veil.shown(seq, self.pointer, self.salt, self.sha256)
+        return replace(self, salt=salt, sha256=sha256)
+
     @property
     def is_sound(self) -> bool:
         """Whether salt, digest and length are such as a commitment is made of."""
         sized = len(self.salt) == digest.SALT_BYTES and len(self.sha256) == digest.HASH_BYTES
         return sized and 0 <= self.length < 1 << 63
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Where a body stands: which it is, and the place in the log of its run at which it begins."""
-
-    seq: int
-    pointer: str
-    place: int
 
 
 def of_run(connection: sqlite3.Connection, run: str) -> Iterator[tuple[int, OpeningRow]]:
@@ -67,14 +64,6 @@ def of_run(connection: sqlite3.Connection, run: str) -> Iterator[tuple[int, Open
 def of_event(connection: sqlite3.Connection, run: str, seq: int) -> list[OpeningRow]:
     """The openings of the bodies of one event."""
     return [_shown(row) for row in _of_event(connection, run, seq)]
-
-
-def places(connection: sqlite3.Connection, run: str) -> list[Placed]:
-    """Where the bodies of a run stand, also of those that have no opening, in order of place."""
-    query = f"SELECT {number('seq')}, {text('pointer')}, {number('place')} FROM payloads WHERE run = CAST(? AS TEXT)"
-    found = [Placed(*row) for row in connection.execute(query, (exact(run),))]
-    found += [Placed(row.seq, row.pointer, row.place) for row in _in_blocks(connection, run) if row.place is not None]
-    return sorted(found, key=attrgetter("place", "seq", "pointer"))
 
 
 def place(connection: sqlite3.Connection, run: str, seq: int, pointer: str) -> int | None:
@@ -102,48 +91,32 @@ def runs(connection: sqlite3.Connection) -> set[str]:
     return {run for (run,) in connection.execute(query)}
 
 
-def add(connection: sqlite3.Connection, run: str, seq: int, opening: Opening, place: int) -> None:
+def add(connection: sqlite3.Connection, run: str, seq: int, opening: Opening, place: int, veil: Veil) -> None:
     """Writes the opening of a body that stands at `place`, in the caller's transaction."""
-    key = (run, seq, opening.pointer)
-    connection.execute(
-        "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
-        (*key, opening.salt, opening.sha256, len(opening.content)),
-    )
-    connection.execute("INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)", (*key, place))
+    salt, sha256 = veil.kept(seq, opening.pointer, opening.salt, opening.sha256)
+    _insert(connection, (run, seq, opening.pointer), salt, sha256, len(opening.content), place)
 
 
-def delete(connection: sqlite3.Connection, run: str, seqs: Sequence[int] | None) -> None:
-    """Deletes the openings and places of the events `seqs`, or of all events for None, in the caller's transaction.
+def delete(connection: sqlite3.Connection, run: str) -> None:
+    """Deletes all openings and places of a run, in the caller's transaction."""
+    for table in ("openings", "payloads", "opening_blocks"):
+        connection.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
 
-    Raises Malformed when others stand in a block with them that cannot be read.
+
+def replace_all(connection: sqlite3.Connection, run: str, rows: Iterable[tuple[int, OpeningRow]], veil: Veil) -> None:
+    """Writes the openings and places of a run anew, in order of seq, as they are shown, in the caller's transaction:
+    in blocks, if there were blocks before.
+
+    Raises Malformed for such as stood in a damaged block.
     """
-    listed = None if seqs is None else json.dumps(list(seqs))
-    for table in ("openings", "payloads"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE run = ?1 AND (?2 IS NULL OR seq IN (SELECT value FROM json_each(?2)))",
-            (run, listed),
-        )
-    kept = [] if seqs is None else [row for row in _readable(connection, run) if row.seq not in seqs]
-    _put_blocks(connection, run, kept)
-
-
-def move(connection: sqlite3.Connection, run: str, kept: Sequence[Placed], moved: Mapping[int, int]) -> None:
-    """Writes the places of the bodies `kept` anew, all that a run has: `moved` gives the new one by the old one.
-
-    In the caller's transaction. Raises Malformed for a block that cannot be read.
-    """
-    rows = _readable(connection, run)
-    sealed_already = {(row.seq, row.pointer) for row in rows}
-    connection.execute("DELETE FROM payloads WHERE run = ?", (run,))
-    connection.executemany(
-        "INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)",
-        [
-            (run, each.seq, each.pointer, moved[each.place])
-            for each in kept
-            if (each.seq, each.pointer) not in sealed_already
-        ],
-    )
-    _put_blocks(connection, run, [row if row.place is None else replace(row, place=moved[row.place]) for row in rows])
+    kept = [_hidden(seq, row, veil) for seq, row in rows]
+    was_sealed = next(_blocks(connection, run), None) is not None
+    delete(connection, run)
+    if was_sealed:
+        _put_blocks(connection, run, kept)
+    else:
+        for row in kept:
+            _insert(connection, (run, row.seq, row.pointer), row.salt, row.sha256, row.length, row.place)
 
 
 def unsealed(connection: sqlite3.Connection, run: str) -> list[Row]:
@@ -190,15 +163,14 @@ def _in_blocks(connection: sqlite3.Connection, run: str) -> Iterator[Row]:
     return ordered((block.first, sealed.restored(block)) for block in _blocks(connection, run))
 
 
-def _readable(connection: sqlite3.Connection, run: str) -> list[Row]:
-    rows = list(_in_blocks(connection, run))
-    if any(row.damage for row in rows):
-        raise Malformed(f"openings of run {run} are damaged")
-    return rows
+def _hidden(seq: int, row: OpeningRow, veil: Veil) -> Row:
+    if row.damage:
+        raise Malformed(f"the openings of event {seq} stand in a damaged block")
+    salt, sha256 = veil.kept(seq, row.pointer, row.salt, row.sha256)
+    return Row(seq, row.pointer, salt, sha256, row.length, row.place)
 
 
 def _put_blocks(connection: sqlite3.Connection, run: str, rows: Sequence[Row]) -> None:
-    connection.execute("DELETE FROM opening_blocks WHERE run = ?", (run,))
     for block in sealed.packed(run, rows):
         _put_block(connection, block)
 
@@ -212,3 +184,19 @@ def _put_block(connection: sqlite3.Connection, block: OpeningBlock) -> None:
 
 def _shown(row: Row) -> OpeningRow:
     return OpeningRow(row.pointer, row.salt, row.sha256, row.length, row.place, row.damage)
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    key: tuple[str, int, str],
+    salt: bytes,
+    sha256: bytes,
+    length: int,
+    place: int | None,
+) -> None:
+    connection.execute(
+        "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
+        (*key, salt, sha256, length),
+    )
+    if place is not None:
+        connection.execute("INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)", (*key, place))

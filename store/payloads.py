@@ -4,12 +4,13 @@ docs/format.md, sections 5 and 8. What a body is made of is `store/splices`; her
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from store.core.errors import Malformed
 from store.core.ranges import Ranges
 from store.splices.blocklog import BlockLog, Fetch
 from store.splices.guard import Guard
+from store.splices.livelog import Stored
 from store.splices.resolver import Resolver
 from store.splices.stream import Span
 
@@ -74,3 +75,22 @@ def fetching(connection: sqlite3.Connection, run: str) -> Fetch:
 def bodies(connection: sqlite3.Connection, run: str, guard: Guard) -> Bodies:
     """The bodies of a run."""
     return Bodies(spans(connection, run), fetching(connection, run), guard)
+
+
+def insert(connection: sqlite3.Connection, run: str, blocks: Iterable[Stored]) -> None:
+    """Stores blocks of a run, in the caller's transaction."""
+    connection.executemany(
+        "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)",
+        [(run, each.span.number, each.span.start, each.span.length, each.span.frame, each.stored) for each in blocks],
+    )
+
+
+def replace_all(connection: sqlite3.Connection, run: str, blocks: Iterable[Stored]) -> None:
+    """Stores these blocks in the place of all those of a run, in the caller's transaction."""
+    delete(connection, run)
+    insert(connection, run, blocks)
+
+
+def delete(connection: sqlite3.Connection, run: str) -> None:
+    """Deletes all blocks of a run, in the caller's transaction."""
+    connection.execute("DELETE FROM blocks WHERE run = ?", (run,))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from store import database, envelopes, naming, openings, payloads, standing
 from store.core import digest, event
-from store.core.errors import EdgetapeError, Malformed, StoreUnusable, UnknownRun
+from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnusable, UnknownRun
 from store.core.event import Event
 from store.core.model import Parent, RunClose, RunOpen
 from store.core.text import Apart, Headers, Text, pairs_in, text_bytes
@@ -23,8 +23,8 @@ from store.founding import founding
 from store.linkage import linked
 from store.openings import OpeningRow
 from store.payloads import Bodies
-from store.splices.guard import Check
 from store.standing import Standing
+from store.vault import RunKeys, Vault
 
 _RUNS_KEPT = 2
 
@@ -65,16 +65,20 @@ class OpeningInfo:
 class Reader:
     """Reads one store; use it as a context manager."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection, origin: str) -> None:
+    def __init__(self, folder: Path, connection: sqlite3.Connection, vault: Vault) -> None:
         self.folder = folder
-        self.origin = origin
+        self.origin = vault.origin
+        self.vault = vault
         self._connection = connection
         self._bodies: OrderedDict[str, Bodies] = OrderedDict()
         self._reading = threading.Lock()
 
     @classmethod
-    def open(cls, folder: Path) -> "Reader":
-        """Raises StoreUnusable when there is no store that this program can read."""
+    def open(cls, folder: Path, keys: Path) -> "Reader":
+        """`keys` is the folder of the store key: without it only bodies cannot be read.
+
+        Raises StoreUnusable when there is no store that this program can read.
+        """
         connection = database.open_for_reading(folder)
         try:
             with database.explained(folder):
@@ -84,7 +88,7 @@ class Reader:
         except EdgetapeError:
             connection.close()
             raise
-        return cls(folder, connection, known.origin)
+        return cls(folder, connection, Vault(keys, known.origin))
 
     def __enter__(self) -> "Reader":
         return self
@@ -185,11 +189,16 @@ class Reader:
         """The event_hash of one event, recomputed (32 bytes)."""
         return digest.event_hash(self._envelope(run, seq))
 
+    def demand_key(self) -> None:
+        """Raises KeyUnavailable unless the store key is there, without which no body can be read."""
+        with self._reading, database.explained(self.folder):
+            self.vault.store_key(self._connection)
+
     def opening(self, happened: Event, apart: Apart) -> OpeningInfo:
-        """What is known of the body that `apart` names. Raises BodyUnavailable when its opening is gone or forged."""
-        with database.explained(self.folder):
-            rows = openings.of_event(self._connection, happened.run, happened.seq)
-        for row in rows:
+        """What is known of the body that `apart` names. Raises BodyUnavailable when its opening is gone or forged, or
+        the store key is not there.
+        """
+        for row in self._openings(happened):
             if _commits(row, apart.body):
                 return OpeningInfo(row.pointer, row.sha256, row.length)
         with database.explained(self.folder):
@@ -243,6 +252,21 @@ class Reader:
             raise UnknownRun(f"run {run} has no event {seq}")
         return found.raw
 
+    def _openings(self, happened: Event) -> list[OpeningRow]:
+        with self._reading, database.explained(self.folder), database.snapshot(self._connection):
+            rows = openings.of_event(self._connection, happened.run, happened.seq)
+            try:
+                veil = self._keys(happened.run).veil if rows else None
+            except Malformed as error:
+                raise BodyUnavailable(f"the bodies of event {happened.seq} cannot be read: {error}") from error
+        return [row.shown(happened.seq, veil) for row in rows if veil is not None]
+
+    def _keys(self, run: str) -> RunKeys:
+        try:
+            return self.vault.of(self._connection, run)
+        except KeyUnavailable as error:
+            raise BodyUnavailable(f"no body of this store can be read: {error}", hint=error.hint) from error
+
     def _stored(self, happened: Event, opening: OpeningInfo) -> bytes:
         with database.snapshot(self._connection):
             place = openings.place(self._connection, happened.run, happened.seq, opening.pointer)
@@ -254,7 +278,7 @@ class Reader:
         return body
 
     def _bodies_of(self, run: str) -> Bodies:
-        bodies = self._bodies.pop(run, None) or payloads.bodies(self._connection, run, Check(self.origin, run))
+        bodies = self._bodies.pop(run, None) or payloads.bodies(self._connection, run, self._keys(run).guard)
         self._bodies[run] = bodies
         while len(self._bodies) > _RUNS_KEPT:
             self._bodies.popitem(last=False)

@@ -9,15 +9,16 @@ from typing import Any
 
 import msgspec
 
-from store import envelopes, journal
+from store import envelopes, journal, pending
 from store.core import event
-from store.core.draft import Draft, Salt, Sheet
+from store.core.draft import Draft, Sheet
 from store.core.errors import Malformed
 from store.core.model import Framing, HttpError, HttpRequest, HttpRequestEnd, HttpResponse
 from store.core.redact import stored
 from store.core.redaction.marks import tally
 from store.core.text import Text, text_bytes
 from store.livelogs import LiveLogs
+from store.vault import RunKeys
 
 
 class AnswerHead(msgspec.Struct, frozen=True):
@@ -33,27 +34,19 @@ class AnswerHead(msgspec.Struct, frozen=True):
     exact: bool = True
 
 
-def keep_piece(connection: sqlite3.Connection, run: str, req: int, part: str, piece: bytes) -> None:
-    """Keeps the next piece of one part of a stream that is still open."""
-    connection.execute(
-        "INSERT INTO pending (run, req, part, number, piece) VALUES (?1, ?2, ?3,"
-        " (SELECT COALESCE(MAX(number) + 1, 0) FROM pending WHERE run = ?1 AND req = ?2 AND part = ?3), ?4)",
-        (run, req, part, piece),
-    )
-
-
-def close_requests(connection: sqlite3.Connection, logs: LiveLogs, run: str, salt: Salt, now: journal.Now) -> int:
+def close_requests(connection: sqlite3.Connection, logs: LiveLogs, run: str, now: journal.Now) -> int:
     """Gives every request of `run` that has no outcome one that says the recorder stopped; how many there were.
 
     An upload that was still coming is ended too, be its outcome there or not.
     """
     uploads, requests = _unfinished(connection, run)
     for req in sorted(uploads | requests):
+        keys = logs.keys(connection, run)
         if req in uploads:
-            journal.append(connection, logs, run, journal.sealed(_upload(connection, run, req), salt), now)
+            journal.append(connection, logs, run, journal.weighed(_upload(connection, keys, req)), now)
         if req in requests:
-            journal.append(connection, logs, run, journal.sealed(_outcome(connection, run, req), salt), now)
-    connection.execute("DELETE FROM pending WHERE run = ?", (run,))
+            journal.append(connection, logs, run, journal.weighed(_outcome(connection, keys, req)), now)
+    pending.drop_all(connection, run)
     return len(uploads | requests)
 
 
@@ -83,13 +76,13 @@ def _unfinished(connection: sqlite3.Connection, run: str) -> tuple[set[int], set
     return uploads, requests
 
 
-def _outcome(connection: sqlite3.Connection, run: str, req: int) -> Draft:
+def _outcome(connection: sqlite3.Connection, keys: RunKeys, req: int) -> Draft:
     try:
-        answer = answer_head(_part(connection, run, req, "head"))
+        answer = answer_head(pending.part(connection, keys, req, "head"))
     except Malformed:
         return Draft(HttpError(req=req, kind="recorder_stopped"))
     sheet = Sheet()
-    body = _part(connection, run, req, "answer")
+    body = pending.part(connection, keys, req, "answer")
     return sheet.draft(
         HttpResponse(
             req=req,
@@ -107,9 +100,9 @@ def _outcome(connection: sqlite3.Connection, run: str, req: int) -> Draft:
     )
 
 
-def _upload(connection: sqlite3.Connection, run: str, req: int) -> Draft:
+def _upload(connection: sqlite3.Connection, keys: RunKeys, req: int) -> Draft:
     sheet = Sheet()
-    body = _part(connection, run, req, "upload")
+    body = pending.part(connection, keys, req, pending.UPLOAD)
     return sheet.draft(
         HttpRequestEnd(
             req=req,
@@ -126,10 +119,3 @@ def _changes(body: bytes, *, exact: bool) -> dict[str, Any]:
     if not body or (exact and not counts):
         return {}
     return {"exact": False, "redactions": counts}
-
-
-def _part(connection: sqlite3.Connection, run: str, req: int, part: str) -> bytes:
-    rows = connection.execute(
-        "SELECT piece FROM pending WHERE run = ? AND req = ? AND part = ? ORDER BY number", (run, req, part)
-    )
-    return b"".join(piece for (piece,) in rows)

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from store import envelopes, erasure, journal, log, openings, schema, standing
+from store import database, envelopes, erasure, journal, log, openings, schema, standing
 from store.core import event, leaf
 from store.core.errors import EdgetapeError, Malformed
 from store.core.model import HttpRequestEnd, HttpResponse, Note
@@ -77,6 +77,7 @@ def remove(connection: sqlite3.Connection, pruning: Pruning, ts: str) -> None:
     for table in schema.OF_RUNS:
         connection.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     connection.execute("DELETE FROM runs WHERE id = ?", (run,))
+    connection.execute(f"PRAGMA user_version={database.UNTIDY}")
 
 
 def _with_bodies(connection: sqlite3.Connection, plain: Subject) -> Subject:

@@ -7,7 +7,8 @@ Rules kept here:
   of a key are refused, so INSERT OR REPLACE is too. No event is written where a block has one.
 - Events may be deleted where their hashes stand in their places in a block of the run; and they and the blocks of a run
   right behind the leaf that says that it was pruned.
-- `openings`, `opening_blocks`, `payloads` and `blocks` may be deleted (erasure, tighter blocks), never changed.
+- `openings`, `opening_blocks`, `payloads`, `blocks` and `keys` may be deleted (erasure, tighter blocks, other keys),
+  never changed.
 - `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
 """
 
@@ -28,10 +29,11 @@ _ERASABLE = {
     "payloads": ("run", "seq", "pointer"),
     "opening_blocks": ("run", "first"),
     "blocks": ("run", "number"),
+    "keys": ("run", "kind"),
 }
 
 # Where rows of single runs lie, by their column `run`: what goes when a run is pruned.
-OF_RUNS = ("openings", "payloads", "blocks", "events", "event_blocks", "opening_blocks", "pending", "leases")
+OF_RUNS = ("openings", "payloads", "blocks", "events", "event_blocks", "opening_blocks", "keys", "pending", "leases")
 
 
 @migrations()
@@ -63,6 +65,7 @@ def m001_version_1(db: Database) -> None:
         ("run", "first"),
     )
     _create(db, "opening_blocks", {"run": str, "first": int, "digests": bytes, "rows": bytes}, ("run", "first"))
+    _create(db, "keys", {"run": str, "kind": str, "wrapped": bytes}, ("run", "kind"))
     _create(db, "leaves", {"position": int, "leaf": bytes}, "position")
     _create(db, "nodes", {"level": int, "position": int, "hash": bytes}, ("level", "position"))
     _create(db, "checkpoints", {"size": int, "note": bytes}, "size")

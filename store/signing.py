@@ -122,7 +122,7 @@ def keep(folder: Path, origin: str, key: SigningKey, label: str = "") -> Path:
     path = folder / f"{stem(origin)}{label and f'.{label}'}{key.suffix}"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_new(path, key.content)
+        write_new(path, key.content)
     except OSError as error:
         raise KeyUnavailable(f"no signing key can be made in {folder}: {error.strerror}") from error
     return path
@@ -201,7 +201,8 @@ def _signature(said: bytes) -> bytes:
         return b""
 
 
-def _write_new(path: Path, content: bytes) -> None:
+def write_new(path: Path, content: bytes) -> None:
+    """Writes a file (0600) that was not there; it is on disk then. Raises OSError."""
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

@@ -4,7 +4,6 @@ Every method returns at once with a Ticket; the work is done in order by the wri
 """
 
 import concurrent.futures
-import secrets
 import sqlite3
 import time
 import uuid
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import store
-from store import arrival, database, journal, log, recovery, sealing
+from store import arrival, database, journal, log, pending, recovery, sealing
 from store import erasure as erasing
 from store.adoption import adopt
 from store.arrival import Arrival
@@ -22,7 +21,6 @@ from store.cadence import Cadence
 from store.commit import Afterwards, Apply, Committer, Rhythm, Work
 from store.compactor import Compactor
 from store.core import leaf
-from store.core.digest import SALT_BYTES
 from store.core.draft import Draft
 from store.core.errors import EdgetapeError, InvalidEvent
 from store.core.event import timestamp
@@ -34,8 +32,8 @@ from store.identifier import new_run_id
 from store.keys import Signer
 from store.lease import Lease
 from store.livelogs import LiveLogs
-from store.splices.guard import Check, Guard
 from store.ticket import Ticket
+from store.vault import Vault
 
 type Part = Literal["upload", "head", "answer"]
 type Change = Callable[[sqlite3.Connection, str], object]
@@ -49,21 +47,23 @@ class Writer:
         self.signing_failure: EdgetapeError | None = None
         self.unrecovered: dict[str, Exception] = {}
         self._signer = signer
+        self._vault = Vault(signer.folder, signer.origin)
+        self._vault.store_key(connection)
         self._leases = folder / "leases"
         self._lease = Lease(self._leases, str(uuid.uuid4()))
         self._opened_ns: dict[str, int] = {}
         self._announced = False
         self._cadence = cadence
         rhythm = Rhythm(cadence.wait_s, self._due, cadence.committed)
-        self._logs = LiveLogs(self._guard)
+        self._logs = LiveLogs(self._vault)
         self._committer = Committer(connection, folder / database.FILE_NAME, self._logs, rhythm)
-        self._compactor = Compactor(folder, self._guard, self._committer)
+        self._compactor = Compactor(folder, self._vault, self._committer)
 
     @classmethod
     def open(
         cls, folder: Path, keys: Path, connect: database.Connect = database.connect, *, cadence: Cadence | None = None
     ) -> "Writer":
-        """A writer to the store in `folder`, which is made if there is none; `keys` is the folder of its signing key.
+        """A writer to the store in `folder`, which is made if there is none; `keys` is the folder of its keys.
 
         Ends the runs whose recorders died; a writer that then writes nothing leaves no trace. Raises StoreUnusable or
         KeyUnavailable.
@@ -77,6 +77,7 @@ class Writer:
             raise
         try:
             writer._adopt().result()
+            writer._committer.submit(lambda: lambda _: None, erasing.tidy_if_due).result()
         except EdgetapeError:
             writer._end()
             raise
@@ -93,10 +94,10 @@ class Writer:
         def prepare() -> Apply:
             if not isinstance(draft.facts, RunOpen):
                 raise InvalidEvent("a run begins with run.open")
-            sealed = journal.sealed(draft, _salt)
+            weighed = journal.weighed(draft)
             self._cadence.leaf()
             return lambda connection: journal.open_run(
-                connection, self._logs, self.origin, run, self._lease.owner, sealed, self._clock(run)
+                connection, self._logs, self.origin, run, self._lease.owner, weighed, self._clock(run)
             )
 
         return run, self._committer.submit(prepare)
@@ -110,13 +111,13 @@ class Writer:
         def prepare() -> Apply:
             if isinstance(draft.facts, RunOpen | RunClose):
                 raise InvalidEvent("open_run and close_run write the ends of a run")
-            sealed = journal.sealed(draft, _salt)
+            weighed = journal.weighed(draft)
             if after is None:
-                return lambda connection: journal.append(connection, self._logs, run, sealed, self._clock(run))
+                return lambda connection: journal.append(connection, self._logs, run, weighed, self._clock(run))
             link = "open" if isinstance(draft.facts, TunnelClose) else "req"
-            if link not in sealed.members:
-                raise InvalidEvent(f"no {sealed.members['type']} belongs to another event")
-            return lambda connection: self._append(connection, run, sealed, link, after)
+            if link not in weighed.members:
+                raise InvalidEvent(f"no {weighed.members['type']} belongs to another event")
+            return lambda connection: self._append(connection, run, weighed, link, after)
 
         return self._committer.submit(prepare)
 
@@ -132,7 +133,7 @@ class Writer:
             return apply
 
         def apply(connection: sqlite3.Connection) -> None:
-            recovery.keep_piece(connection, run, request.seq, part, redacted.content)
+            pending.keep(connection, self._logs.keys(connection, run), request.seq, part, redacted.content)
 
         return self._committer.submit(prepare)
 
@@ -161,13 +162,13 @@ class Writer:
         return self._committer.submit(lambda: _apply_heads, self._sign)
 
     def erase(self, erasure: Erasure, *, tidy: bool = True) -> Ticket:
-        """Erases bodies of a closed run; and all traces of them in the store's files, unless `tidy` is to follow.
+        """Erases bodies of a run; and all traces of them in the store's files, unless `tidy` is to follow.
 
         Its ticket raises ErasureRefused; also when that is done but for the traces.
         """
 
         return self.change(
-            lambda connection, ts: erasing.erase(connection, erasure, self._guard(erasure.run), ts),
+            lambda connection, ts: erasing.erase(connection, erasure, self._vault, ts),
             erasing.tidy if tidy else None,
         )
 
@@ -176,9 +177,11 @@ class Writer:
         return self.change(lambda connection, ts: log.append(connection, ts, facts))
 
     def change(self, apply: Change, afterwards: Afterwards | None = None) -> Ticket:
-        """Does something to the store that is no event of an open run, all or nothing; `apply` gets the wall clock."""
+        """Does something to the store that is no event of an open run, all or nothing, in a transaction of its own;
+        `apply` gets the wall clock.
+        """
         self._announce()
-        return self._change(apply, afterwards)
+        return self._change(apply, afterwards, alone=True)
 
     def close(self) -> None:
         """Returns when all that was queued is on disk and signed, and the thread has ended; more is refused then."""
@@ -193,9 +196,9 @@ class Writer:
         self._lease.release()
 
     def _append(
-        self, connection: sqlite3.Connection, run: str, sealed: journal.Sealed, link: str, after: Ticket
+        self, connection: sqlite3.Connection, run: str, weighed: journal.Weighed, link: str, after: Ticket
     ) -> journal.Appended:
-        linked = sealed.linked(link, after.seq)
+        linked = weighed.linked(link, after.seq)
         appended = journal.append(connection, self._logs, run, linked, self._clock(run))
         journal.drop_pending(connection, run, after.seq, linked)
         return appended
@@ -210,12 +213,9 @@ class Writer:
         dead: bool = False,
     ) -> journal.Appended:
         now = self._clock(run)
-        partial = recovery.close_requests(connection, self._logs, run, _salt, now)
+        partial = recovery.close_requests(connection, self._logs, run, now)
         facts = journal.closing(reason, partial, exit_code, dead=dead)
         return journal.close_run(connection, self._logs, run, facts, now)
-
-    def _guard(self, run: str) -> Guard:
-        return Check(self.origin, run)
 
     def _after_close(self, connection: sqlite3.Connection, run: str) -> None:
         self._logs.drop(run)
@@ -238,12 +238,12 @@ class Writer:
             self._announced = True
             self._log(leaf.RecorderStart(recorder=self._lease.owner, version=store.__version__))
 
-    def _change(self, apply: Change, afterwards: Afterwards | None = None) -> Ticket:
+    def _change(self, apply: Change, afterwards: Afterwards | None = None, *, alone: bool = False) -> Ticket:
         def at(connection: sqlite3.Connection) -> None:
             apply(connection, _now())
             self._cadence.leaf()
 
-        return self._committer.submit(lambda: at, afterwards)
+        return self._committer.submit(lambda: at, afterwards, alone=alone)
 
     def _log(self, facts: leaf.Leaf) -> Ticket:
         return self._change(lambda connection, ts: log.append(connection, ts, facts))
@@ -292,7 +292,3 @@ def _apply_heads(connection: sqlite3.Connection) -> None:
 
 def _now() -> str:
     return timestamp(datetime.now(UTC))
-
-
-def _salt() -> bytes:
-    return secrets.token_bytes(SALT_BYTES)

@@ -165,7 +165,7 @@ def anchors(context: click.Context, as_json: bool) -> int:
     from store.outside import keeping
 
     shared: Shared = context.obj
-    kept = [(each, keeping.when(each, content)) for each, content in keeping.contents(shared.store)]
+    kept = [(each, keeping.when(each, content)) for each, content in keeping.contents(shared.store, shared.keys)]
     if as_json:
         records = [
             {**_anchor(each), "size": each.facts.size, "at": None if at is None else timestamp(at)} for each, at in kept

@@ -28,7 +28,7 @@ def command(context: click.Context, runs: Iterable[str], as_json: bool) -> int:
 
     shared: Shared = context.obj
     talk = Talk.of(context)
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         ids = [reader.find(word).id for word in runs] or [run.id for run in reader.runs()]
     done: list[Compacted] = []
 
@@ -37,7 +37,7 @@ def command(context: click.Context, runs: Iterable[str], as_json: bool) -> int:
         if not as_json:
             click.echo(f"{one.run}: {one.failure or f'{one.before_bytes} -> {one.after_bytes} bytes'}")
 
-    given_back = compact(shared.store, ids, told)
+    given_back = compact(shared.store, shared.keys, ids, told)
     if as_json:
         records = [
             {

@@ -30,7 +30,7 @@ def locate(context: click.Context, run: str, seq: int, as_json: bool) -> int:
     from store.reader import Reader
 
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         found = reader.find(run).id
     places = [asdict(place) for place in locate_record(shared.store, found, seq)]
     if as_json:

@@ -37,7 +37,7 @@ def command(context: click.Context, a: str, b: str, ignored: Sequence[str], as_j
     except BadRule as error:
         raise Misuse(str(error), hint=error.hint) from error
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         left, right = reader.find(a), reader.find(b)
         entries = comparing.compared(reader, left, right, rules)
     if as_json:

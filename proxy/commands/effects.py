@@ -29,7 +29,7 @@ def command(context: click.Context, run: str, as_json: bool) -> int:
     from store.reader import Reader
 
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         found = effects(reader, reader.find(run))
     if as_json:
         records = [

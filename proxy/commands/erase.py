@@ -16,7 +16,8 @@ from store.writer import Writer
 _EPILOG = """\b
 Envelopes stay, and the run still verifies; what the erased bodies said is gone. What a body that stays repeats of them
 stays with it: a conversation's later requests repeat the earlier ones.
-With --json: {run, step, bodies: [{seq, pointer, bytes}], erased}.
+Of a run that is still open, what is there is erased; what its open exchanges bring yet is not.
+With --json: {run, step, bodies: [{seq, pointer, bytes}], unfinished, erased}; `unfinished` counts these exchanges.
 """
 
 
@@ -37,9 +38,11 @@ def command(
     if reason is None:
         raise Misuse("an erasure needs a reason", hint="--reason WORDS; it is kept in the log for ever")
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
-        found = reader.find(run).id
-        seqs = None if step is None else _seqs(steps(reader.events(found)), step)
+    with Reader.open(shared.store, shared.keys) as reader:
+        info = reader.find(run)
+        found, happened = info.id, steps(reader.events(info.id))
+    seqs = None if step is None else _seqs(happened, step)
+    unfinished = 0 if info.closed else _unfinished(happened, step)
     erasure = Erasure(found, seqs, by, reason)
     connection = database.open_for_reading(shared.store)
     try:
@@ -54,13 +57,27 @@ def command(
             writer.close()
     if as_json:
         listed = [{"seq": body.seq, "pointer": body.pointer, "bytes": body.bytes} for body in bodies]
-        click.echo(as_json_text({"run": found, "step": step, "bodies": listed, "erased": not dry_run}))
+        click.echo(
+            as_json_text(
+                {"run": found, "step": step, "bodies": listed, "unfinished": unfinished, "erased": not dry_run}
+            )
+        )
         return 0
     for body in bodies if dry_run else ():
         click.echo(f"seq {body.seq} {body.pointer}: {count(body.bytes, 'byte')}")
     done = "would be erased" if dry_run else "erased"
-    Talk.of(context).say(f"{count(len(bodies), 'body', 'bodies')} {done}")
+    talk = Talk.of(context)
+    talk.say(f"{count(len(bodies), 'body', 'bodies')} {done}")
+    if unfinished:
+        said = f"{count(unfinished, 'exchange')} of it not ended: what comes of that yet is recorded"
+        talk.warn(said, "erase again once that is there")
     return 0
+
+
+def _unfinished(happened: list[Step], number: int | None) -> int:
+    """How many exchanges, of all or of one step, have no outcome yet."""
+    asked = (step for step in happened if isinstance(step, Exchange) and number in (None, step.step))
+    return sum(step.outcome is None for step in asked)
 
 
 def _seqs(happened: list[Step], number: int) -> tuple[int, ...]:

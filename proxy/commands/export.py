@@ -78,7 +78,7 @@ def packed(
     from store.bundle.export import excerpt
     from store.bundle.packing import members, write
 
-    with excerpt(shared.store, runs) as taken:
+    with excerpt(shared.store, shared.keys, runs) as taken:
         view = report(taken, proofs=proofs, bodies=bodies)
         verdict = write(output, members(taken, view, proofs=proofs, bodies=bodies))
         ids, size = sorted(taken.runs), taken.size

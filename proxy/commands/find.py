@@ -61,7 +61,7 @@ def command(context: click.Context, pattern: str | None, **given: Unpack[Given])
     earliest = since(given["since"], datetime.now(UTC)) if given["since"] else ""
     shared: Shared = context.obj
     talk = Talk.of(context)
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         finder = Finder(reader, wanted)
         runs = [run for run in reader.runs() if run.opened >= earliest and _is_asked_for(run, given["mode"])]
         found = list(_found(talk, finder, runs))

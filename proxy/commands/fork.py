@@ -122,7 +122,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     shared: Shared = context.obj
     talk = Talk.of(context)
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         info = reader.find(run)
         revived = revival(reader, info, argv, os.environ)
         fork = _agreed(talk, reader, info, said, given, confinement, revived.standins)

@@ -19,7 +19,7 @@ def command(context: click.Context, run: str, release: bool, reason: str | None,
     if not reason:
         raise Misuse("a hold needs a reason", hint="--reason WORDS; it is kept in the log for ever")
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         found = reader.find(run).id
     writer = Writer.open(shared.store, shared.keys)
     try:

@@ -44,7 +44,7 @@ def command(context: click.Context, runs: Sequence[str], as_json: bool) -> int:
         rules = Rules.of(standing.ignore, standing.optional)
     except BadRule as error:
         raise Misuse(str(error), hint=error.hint) from error
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         infos = [reader.find(run) for run in runs]
         if len({info.id for info in infos}) < 2:
             raise Misuse("it takes two recordings to see what differs", hint="record the agent once more")

@@ -32,7 +32,7 @@ def command(context: click.Context, run: str, output: Path | None, by: str, as_j
     from store.reader import Reader
 
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         info = reader.find(run)
     if not info.closed:
         raise Misuse(f"run {info.id} is still open", hint="pin it when its agent has ended")

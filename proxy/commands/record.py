@@ -80,7 +80,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         name=named("name", given["name"]),
         workflow=named("workflow", given["workflow"]),
         labels=dict(_label(label) for label in given["labels"]),
-        parent=parent_in(shared.store, os.environ),
+        parent=parent_in(shared.store, shared.keys, os.environ),
     )
     recorder = RecorderOptions(
         confdir=shared.authority,
@@ -107,7 +107,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         return error.exit_code
     for sentence, hint in unanchored:  # while it ran, the terminal was the agent's
         talk.warn(sentence, hint)
-    say_recorded(talk, shared.store, recording)
+    say_recorded(talk, shared.store, shared.keys, recording)
     return OUR_FAILURE if recording.failure else recording.ended.code
 
 

@@ -95,6 +95,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     from proxy.agent import AgentNotStarted
     from proxy.configuration import nearest
     from proxy.ending import Outlets, tell
+    from proxy.opening import replayed
     from proxy.replaying import Stage, replay
     from proxy.revival import revival
     from proxy.sitting import attended
@@ -116,13 +117,14 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         raise Misuse(str(error), hint=error.hint) from error
     talk = Talk.of(context)
     _warn(talk, confinement, as_asked=given["no_confine"])
-    authority = Authority.open_or_create(shared.authority)
-    with placed(talk, shared, run) as (place, word), Reader.open(place.store) as reader:
-        info = reader.find(word)
+    with placed(talk, shared, run) as (place, word), Reader.open(place.store, place.keys) as reader:
+        info = replayed(talk, reader, word)
         revived = revival(reader, info, argv, os.environ)
         options = _told(given, ignored, optional, redact.secrets_of(revived.environment), sitting)
         with upkeep.opened(talk, place) as writer:
-            stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
+            stage = Stage(
+                reader, writer, Authority.open_or_create(shared.authority), confinement, given["allowed_ports"]
+            )
             try:
                 report = loop.run(talk, attended(talk, sitting, lambda: replay(stage, info, revived, options)))
             except AgentNotStarted as error:

@@ -29,7 +29,7 @@ parent is null or {run, seq, event_hash}; closed, reason and exit_code are null 
 def command(context: click.Context, mode: str | None, limit: int | None, as_json: bool) -> int:
     """List the runs of the store, newest first."""
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         everything = reader.runs()
         here = reader.origin
         standings = reader.standings()

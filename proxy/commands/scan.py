@@ -30,7 +30,8 @@ def command(context: click.Context, run: str | None, as_json: bool) -> int:
     from store.scan import Scan
 
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
+        reader.demand_key()
         runs = [reader.identify(run)] if run is not None else [info.id for info in reader.runs()]
         scan = Scan(reader, secrets_of(os.environ))
         findings = [finding for each in runs for finding in scan.run(each)]

@@ -41,7 +41,7 @@ def command(
     if raw is not None and step is None:
         raise Misuse("--raw needs a step", hint=f"edgetape show {run} STEP --raw {raw}")
     shared: Shared = context.obj
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         info = reader.find(run)
         if html is not None:
             _write_page(context, reader, info, html)

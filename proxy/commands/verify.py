@@ -25,7 +25,7 @@ _EPILOG = """\b
 Exit codes: 0 verified; 10 verified, but --policy is not met, or a flag is up and --strict was given; 20 INVALID;
 21 DIVERGED; 30 INCOMPLETE; 2 usage; 3 could not run.
 With --json: {verdict, exit_code, subject, runs, events, bodies, flags, checkpoint, key, vkey, no_earlier, no_later,
-witnesses, unmet, findings, newer, limits, line}; a finding is {code, meaning, run, seq, sentence}.
+witnesses, unmet, findings, newer, locked, limits, line}; a finding is {code, meaning, run, seq, sentence}.
 """
 
 
@@ -62,7 +62,7 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
         if run is not None and names_bundle(run):
             verdict = verify_bundle(Path(run), terms, told)
         else:
-            verdict = verify(shared.store, run, terms, told, jobs=given["jobs"], say=talk.say)
+            verdict = verify(shared.store, shared.keys, run, terms, told, jobs=given["jobs"], say=talk.say)
     code = EXIT_POLICY if given["strict"] and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
     if given["as_json"]:
         click.echo(as_json_text({**verdict.record, "exit_code": code}))
@@ -73,6 +73,8 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
         click.echo(f"... and {len(verdict.findings) - FINDINGS_MAX} more: edgetape verify --json")
     for sentence in (*verdict.newer, *verdict.unmet):
         click.echo(sentence)
+    if verdict.locked is not None:
+        talk.warn(f"bodies could not be opened: {verdict.locked}", verdict.locked.hint)
     click.echo(verdict.line)
     if terms.pin is None:
         talk.say("whose signature it is was not asked: give --pin VKEY, as `edgetape keys export` prints it there")

@@ -70,13 +70,20 @@ class Excerpt:
             made[f"anchors/{size}.consistency"] = Submission(size, tuple(path), self.note).text
         return [Member.of(name, made[name]) for name in sorted(made)]
 
+    def _openings(self, run: str) -> list[tuple[int, OpeningRow]]:
+        kept = self._records.content(run, self.origin)
+        rows = sorted(kept.openings, key=_by_event)
+        if rows and kept.failure is not None:
+            raise kept.failure
+        return rows
+
     def body_members(self) -> list[Member]:
-        """The openings of all events, and each body once."""
+        """The openings of all events, and each body once. Raises KeyUnavailable."""
         lines: list[bytes] = []
         blobs: dict[str, Member] = {}
         for run, raws in sorted(self.runs.items()):
             named = [draft.commitments(event.decode(raw).facts) for raw in raws]
-            for seq, row in sorted(self._records.openings(run), key=_by_event):
+            for seq, row in self._openings(run):
                 if seq >= len(raws):
                     continue
                 lines.append(_opening(run, seq, row))
@@ -99,21 +106,24 @@ def _by_event(placed: tuple[int, OpeningRow]) -> tuple[int, str]:
 
 
 @contextmanager
-def excerpt(folder: Path, words: Sequence[str]) -> Iterator[Excerpt]:
-    """What a bundle of the runs that `words` mean is made of. Raises StoreUnusable, UnknownRun."""
-    with Reader.open(folder) as reader:
+def excerpt(folder: Path, keys: Path, words: Sequence[str]) -> Iterator[Excerpt]:
+    """What a bundle of the runs that `words` mean is made of; `keys` is the folder of the store key.
+
+    Raises StoreUnusable, UnknownRun.
+    """
+    with Reader.open(folder, keys) as reader:
         connection = database.open_for_reading(folder)
         try:
             with database.explained(folder):
                 connection.execute("BEGIN")
-                own = Reader(folder, connection, reader.origin)
+                own = Reader(folder, connection, reader.vault)
                 yield _taken(own, connection, sorted({own.identify(word) for word in words}))
         finally:
             connection.close()
 
 
 def _taken(reader: Reader, connection: sqlite3.Connection, runs: Sequence[str]) -> Excerpt:
-    records = SqliteRecords(connection)
+    records = SqliteRecords(connection, reader.vault.folder)
     leaves = [raw for _, raw in records.leaves()]
     notes = records.checkpoints()
     ends = [_end(leaves, run, reader.origin) for run in runs]

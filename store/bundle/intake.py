@@ -42,9 +42,9 @@ def take_in(path: Path, writer: Writer, pin: VerifierKey | None = None) -> tuple
 def _arrival(bundle: Bundle, run: str) -> Arrival:
     ((size, note),) = bundle.checkpoints()
     openings: dict[int, list[Opening]] = {}
-    bodies = bundle.bodies(run, bundle.manifest.origin)
-    for seq, row in bundle.openings(run):
-        content = b"" if row.place is None else bodies.body(row.place, row.length)
+    kept = bundle.content(run, bundle.manifest.origin)
+    for seq, row in kept.openings:
+        content = b"" if row.place is None else kept.bodies.body(row.place, row.length)
         opening = Opening(row.pointer, row.salt, row.sha256, content)
         openings.setdefault(seq, []).append(opening)
     stated = checkpoint.parse(note).checkpoint

@@ -17,7 +17,7 @@ from store.core.inclusion import Proof
 from store.envelopes import Envelope
 from store.openings import OpeningRow
 from store.payloads import Oversize
-from store.verify.records import CatalogueRow, Extent, Outside
+from store.verify.records import CatalogueRow, Content, Extent, Outside
 from store.verify.verdict import Tally
 
 type Members = Mapping[str, memoryview]
@@ -83,15 +83,15 @@ class Bundle:
         """See Records; in the order of the lines."""
         yield from self.rows.get(run, ())
 
-    def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
-        """See Records: the place of a body is that of its line."""
+    def content(self, run: str, origin: str | None) -> Content:
+        """See Records: blobs are there as they are, in no stored form."""
+        return Content(self._rows(run), Blobs(self.members, self.lines.get(run, ())))
+
+    def _rows(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
+        """The place of a body is that of its line."""
         for place, line in enumerate(self.lines.get(run, ())):
             kept = place if f"blobs/{line.sha256}" in self.members else None
             yield line.seq, OpeningRow(line.pointer, line.salt_bytes, bytes.fromhex(line.sha256), line.length, kept)
-
-    def bodies(self, run: str, origin: str) -> "Blobs":
-        """See Records: blobs are there as they are, in no stored form."""
-        return Blobs(self.members, self.lines.get(run, ()))
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """See Records: bodies without an opening belong to no run."""

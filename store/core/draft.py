@@ -8,7 +8,7 @@ Rules kept here:
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -22,7 +22,8 @@ from store.core.model import Facts
 from store.core.redact import Redacted
 from store.core.text import Apart, Body, Headers, Pairs, Text, text
 
-type Salt = Callable[[], bytes]
+type Members = dict[str, canonical.Json]
+type Salt = Callable[[str], bytes]
 
 TEXT_BYTES_MAX = 1024
 PAIRS_BYTES_MAX = 16 * 1024
@@ -44,8 +45,17 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """A body that is not committed yet: where in its event it is named (JSON Pointer, RFC 6901), digest, content."""
+
+    pointer: str
+    sha256: bytes
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Opening:
-    """What reveals a committed body: where in its event it is named (JSON Pointer, RFC 6901), salt, digest, content."""
+    """What reveals a committed body: where in its event it is named, salt, digest, content."""
 
     pointer: str
     salt: bytes
@@ -86,28 +96,47 @@ class Sheet:
         return Draft(facts, tuple(self.contents))
 
 
-def seal(draft: Draft, salt: Salt) -> tuple[dict[str, canonical.Json], list[Opening]]:
-    """The members that `draft` adds to its record, each body replaced by its commitment, and the openings.
-
-    `salt` gives 32 fresh random bytes at each call.
+def weighed(draft: Draft) -> tuple[Members, list[Content]]:
+    """The members that `draft` adds to its record, and its bodies: in the place of the commitment of each stands its
+    SHA-256, for a commitment takes a salt, which is known once the event has its place.
     """
-    openings: list[Opening] = []
+    contents: list[Content] = []
 
-    def committed(value: canonical.Json, pointer: str) -> canonical.Json:
+    def digested(value: canonical.Json, pointer: str) -> canonical.Json:
         match value:
             case {"body": str() as mark} if mark.startswith("#"):
                 content = draft.contents[int(mark[1:])]
-                opening = Opening(pointer, salt(), digest.body_digest(content), content)
-                openings.append(opening)
-                return {"body": digest.commitment(opening.salt, opening.sha256, len(content)).hex()}
+                contents.append(Content(pointer, digest.body_digest(content), content))
+                return {"body": contents[-1].sha256.hex()}
             case Mapping():
-                return {name: committed(member, f"{pointer}/{name}") for name, member in value.items()}
+                return {name: digested(member, f"{pointer}/{name}") for name, member in value.items()}
             case list():
-                return [committed(item, f"{pointer}/{index}") for index, item in enumerate(value)]
+                return [digested(item, f"{pointer}/{index}") for index, item in enumerate(value)]
         return value
 
-    members = committed(cast("canonical.Json", msgspec.to_builtins(draft.facts)), "")
-    return cast("dict[str, canonical.Json]", members), openings
+    members = digested(cast("canonical.Json", msgspec.to_builtins(draft.facts)), "")
+    return cast("Members", members), contents
+
+
+def seal(members: Members, contents: Iterable[Content], salt: Salt) -> tuple[Members, list[Opening]]:
+    """Weighed members with the commitments in their places, and the openings. `salt` gives 32 bytes for a pointer."""
+    openings = [Opening(each.pointer, salt(each.pointer), each.sha256, each.content) for each in contents]
+    sealed = cast("canonical.Json", members)
+    for each in openings:
+        commitment = digest.commitment(each.salt, each.sha256, len(each.content)).hex()
+        sealed = _put(sealed, each.pointer.split("/")[1:], {"body": commitment})
+    return cast("Members", sealed), openings
+
+
+def _put(value: canonical.Json, path: Sequence[str], inner: canonical.Json) -> canonical.Json:
+    """The same value, with `inner` where the path leads."""
+    if not path:
+        return inner
+    if isinstance(value, list):
+        at = int(path[0])
+        return [*value[:at], _put(value[at], path[1:], inner), *value[at + 1 :]]
+    inside = cast("Members", value)
+    return {**inside, path[0]: _put(inside[path[0]], path[1:], inner)}
 
 
 def commitments(facts: Facts, raw: bytes | None = None) -> dict[str, str]:

@@ -79,10 +79,12 @@ def when(kept: Kept, content: bytes) -> datetime | None:
         return None
 
 
-def contents(folder: Path) -> list[tuple[Kept, bytes]]:
-    """Every anchor of a store with what was given, oldest first. Raises StoreUnusable."""
+def contents(folder: Path, keys: Path) -> list[tuple[Kept, bytes]]:
+    """Every anchor of a store with what was given, oldest first; `keys` is the folder of its keys. Raises
+    StoreUnusable.
+    """
     with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
-        given = SqliteRecords(connection).outside().given
+        given = SqliteRecords(connection, keys).outside().given
         return [(each, given[each.position]) for each in listed(connection)] if given else []
 
 

@@ -23,10 +23,10 @@ class Respliced:
     kept: Iterable[tuple[int, str]]
     places: dict[int, int] = field(default_factory=dict)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, level: int = stream.SEALED_LEVEL) -> Iterator[Block]:
         """The blocks of the new log, in order. Raises Malformed when a kept body cannot be read."""
         splicer = Splicer()
-        packed = stream.tight()
+        packed = stream.tight(level=level)
         raw = bytearray()
         for place, shelf in self.kept:
             found = self.resolver.stored(place)

@@ -8,16 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
+from store.core.aead import Aead
 from store.core.errors import Malformed
 from store.splices.stream import Block, Span
 
 _LABEL = b"edgetape/block/v1\n"
 _CHECK_BYTES = 4  # against a changed byte; whoever can write can make a check, but not a body's commitment
-_NONCE_BYTES = 12
-_TAG_BYTES = 16
 
 
 class Guard(Protocol):
@@ -53,34 +49,38 @@ class Check:
 
 
 class Cipher:
-    """AES-256-GCM (NIST SP 800-38D): nonce (12 bytes), ciphertext, tag (16 bytes); the associated data is the place.
-
-    `nonce` gives 12 fresh random bytes at each call.
-    """
+    """AES-256-GCM (core/aead.py); the associated data is the place. `nonce` gives 12 random bytes at each call."""
 
     def __init__(self, key: bytes, store: str, run: str, nonce: Callable[[], bytes]) -> None:
-        self._cipher = AESGCM(key)
+        self._aead = Aead(key, nonce)
         self._store = store
         self._run = run
-        self._nonce = nonce
 
     def close(self, block: Block) -> bytes:
         """See Guard."""
-        nonce = self._nonce()
-        return nonce + self._cipher.encrypt(nonce, block.content, _place(self._store, self._run, block.span))
+        return self._aead.close(block.content, _place(self._store, self._run, block.span))
 
     def open(self, span: Span, stored: bytes) -> bytes:
         """See Guard."""
-        if len(stored) < _NONCE_BYTES + _TAG_BYTES:
-            raise Malformed("a stored block is too short")
-        try:
-            return self._cipher.decrypt(
-                stored[:_NONCE_BYTES], stored[_NONCE_BYTES:], _place(self._store, self._run, span)
-            )
-        except InvalidTag:
-            raise Malformed("a stored block is not as it was written, or the key is another") from None
+        return self._aead.open(stored, _place(self._store, self._run, span))
+
+
+class Shut:
+    """What nobody can open, for want of the key."""
+
+    def close(self, block: Block) -> bytes:
+        """See Guard."""
+        raise Malformed("there is no key to close a block with")
+
+    def open(self, span: Span, stored: bytes) -> bytes:
+        """See Guard."""
+        raise Malformed("there is no key that opens the block")
 
 
 def _place(store: str, run: str, span: Span) -> bytes:
     numbers = (span.number, span.start, span.length, span.frame)
-    return _LABEL + f"{store}\n{run}\n".encode() + b"".join(number.to_bytes(8, "big") for number in numbers)
+    return (
+        _LABEL
+        + f"{store}\n{run}\n".encode("utf-8", "surrogateescape")
+        + b"".join(number.to_bytes(8, "big") for number in numbers)
+    )

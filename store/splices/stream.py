@@ -22,7 +22,9 @@ _LIVE_LEVEL = 9
 _LIVE_FRAME_BYTES = 1 << 20
 _LIVE_WINDOW_LOG = 20
 _LIVE_TABLE_LOG = 17
-_SEALED_LEVEL = 17
+SEALED_LEVEL = 17
+EASIER_LEVEL = 9
+_HARD_BYTES_MAX = 1 << 24  # from where on time counts more than the last few percent
 _DENSE_BYTES_MIN = 1 << 16
 _DENSE_PERCENT = 70
 _DENSE = zstandard.ZstdCompressionParameters.from_level(1, window_log=_LIVE_WINDOW_LOG)
@@ -103,17 +105,22 @@ def live(number: int = 0, start: int = 0) -> Stream:
     return Stream(parameters, _LIVE_FRAME_BYTES, number, start)
 
 
-def tight(size: int = FRAME_BYTES_MAX, level: int = _SEALED_LEVEL) -> Stream:
+def tight(size: int = FRAME_BYTES_MAX, level: int = SEALED_LEVEL) -> Stream:
     """A stream for the sealed form of a log, `size` bytes long as far as that is known."""
     size = min(max(size, 1), FRAME_BYTES_MAX)
     return Stream(zstandard.ZstdCompressionParameters.from_level(level, source_size=size, window_log=WINDOW_LOG_MAX))
 
 
-def sealed(read: Callable[[int, int], bytes], end: int, level: int = _SEALED_LEVEL) -> Iterator[Block]:
+def sealed(read: Callable[[int, int], bytes], end: int, level: int = SEALED_LEVEL) -> Iterator[Block]:
     """A whole log, `end` bytes long, in its sealed form. `read(offset, length)` gives its bytes."""
     packed = tight(end, level)
     for start in range(0, end, SLICE_BYTES):
         yield from packed.blocks(read(start, min(SLICE_BYTES, end - start)))
+
+
+def level_for(end: int) -> int:
+    """How hard the sealed form of a log of that length is compressed."""
+    return SEALED_LEVEL if end <= _HARD_BYTES_MAX else EASIER_LEVEL
 
 
 def joined(blocks: Sequence[Block]) -> Block:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from store import database
+from store import database, naming
 from store.core.errors import StoreUnusable, UnknownRun
-from store.reader import Reader
 from store.verify import anchors, crew, heads, ledger, proven
 from store.verify import held as holding
 from store.verify import run as run_check
@@ -39,6 +38,7 @@ _COUNTED = (
     "UNSEALED_TAIL",
     "PAYLOADS_ERASED",
     "RUNS_PRUNED",
+    "PAYLOADS_LOCKED",
     "GAPS",
     "STALE_CATALOGUE",
     "PARTIAL_LOG",
@@ -66,6 +66,7 @@ class _Bar:
 
 def verify(
     folder: Path,
+    keys: Path,
     word: str | None = None,
     terms: Terms = USUAL,
     progress: Progress | None = None,
@@ -76,7 +77,8 @@ def verify(
     """Verifies the run that `word` means, or the whole store.
 
     `progress(done, total)` is told of events; `jobs` is how many processes work at it, as many as it is worth for
-    None; `say` is given what somebody who waits should know. Raises StoreUnusable, UnknownRun.
+    None; `say` is given what somebody who waits should know; `keys` is the folder of the store key: without it bodies
+    stay unopened. Raises StoreUnusable, UnknownRun.
     """
     with (
         database.explained(folder),
@@ -84,14 +86,14 @@ def verify(
         contextlib.ExitStack() as stack,
     ):
         crew.begin(connection)
-        run = None if word is None else _named(Reader(folder, connection, ""), word)
+        run = None if word is None else _named(connection, word)
         check = None
         wanted = 1 if run is not None else crew.worthwhile(folder) if jobs is None else jobs
         if wanted > 1:
-            team = stack.enter_context(Crew(folder, connection, wanted, deep=terms.deep))
+            team = stack.enter_context(Crew(folder, keys, connection, wanted, deep=terms.deep))
             check = team.check if team.begin() else None
         told = Backlog(folder, say).watched(progress)
-        verdict = verify_records(SqliteRecords(connection), run, terms, told, check=check)
+        verdict = verify_records(SqliteRecords(connection, keys), run, terms, told, check=check)
         if run is None and verdict.is_sound:
             _check_file(connection, folder)
         return verdict
@@ -152,6 +154,7 @@ def verify_records(
         bodies=kept,
         checkpoint=log.checkpoint,
         key=log.keys.current if log.keys else None,
+        locked=tally.locked,
         witnesses=tuple(sorted(hearing.attested.cosigned)),
         unmet=tuple(f"the policy forbids {name}" for name, _ in flags if name in policy.forbid),
     )
@@ -182,9 +185,9 @@ def _check_file(connection: sqlite3.Connection, folder: Path) -> None:
         )
 
 
-def _named(reader: Reader, word: str) -> str:
+def _named(connection: sqlite3.Connection, word: str) -> str:
     try:
-        return reader.identify(word)
+        return naming.identify(connection, word)
     except UnknownRun:
         # A run that was cut out of the store may still be in its log: its whole id must not be "unknown".
         if re.fullmatch(_RUN_ID, word):

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from store.core import digest
-from store.core.errors import Malformed
+from store.core.errors import EdgetapeError, KeyUnavailable, Malformed
 from store.openings import OpeningRow
 from store.payloads import Oversize
 from store.verify.chain import Walk
 from store.verify.ledger import Erasures, Ledger
-from store.verify.records import Records, StoredBodies
+from store.verify.records import Content, Records
 from store.verify.verdict import Tally
 
 type Contents = Mapping[str, bytes]
@@ -29,18 +29,18 @@ class BodyCheck:
     records: Records
     tally: Tally = field(default_factory=Tally)
     count: int = 0
-    _stored: StoredBodies | None = field(init=False)
+    _content: Content = field(init=False)
     _openings: Iterator[tuple[int, OpeningRow]] = field(init=False)
     _next: tuple[int, OpeningRow] | None = field(init=False)
     _waiting: dict[int, list[OpeningRow]] = field(default_factory=dict)
     _unopened: dict[int, set[str]] = field(default_factory=dict)
     _erased: Erasures = field(init=False)
     _strays: bool = False
+    _shut: bool = False
 
     def __post_init__(self) -> None:
-        # Without an origin nothing that is stored can be held against its place.
-        self._stored = self.records.bodies(self.run, self.log.origin) if self.log.origin is not None else None
-        self._openings = self.records.openings(self.run)
+        self._content = self.records.content(self.run, self.log.origin)
+        self._openings = self._content.openings
         self._next = next(self._openings, None)
         for seq, pointer in self.records.strays(self.run):
             self._unopened.setdefault(seq, set()).add(pointer)
@@ -78,6 +78,8 @@ class BodyCheck:
 
     def end(self, found: Walk) -> None:
         """Finds what belongs to no event, once all of them were there."""
+        if self.records.extent.keys:
+            self._check_keys(found)
         promised = self.log.runs[self.run].promised if self.run in self.log.runs else 0
 
         def strays(seq: int, pointers: Iterable[str]) -> None:
@@ -94,8 +96,17 @@ class BodyCheck:
             seq, row = self._next
             strays(seq, [row.pointer])
             self._next = next(self._openings, None)
-        if self._stored is not None and not self._strays and not self.tally.findings and not self._stored.exact:
+        if not (self._shut or self._strays or self.tally.findings or self._content.bodies.exact):
             self.tally.find("V605", "its blocks hold more than its bodies, or a body twice", self.run)
+
+    def _check_keys(self, found: Walk) -> None:
+        """A run has its two keys until all of it is erased: what they closed is gone when they are."""
+        if self._erased.whole or not found.count:
+            if self._content.keyed:
+                said = "its keys are erased on record, or of no run, and still there"
+                self.tally.find("V606", said, self.run)
+        elif isinstance(self._content.failure, Malformed):
+            self.tally.find("V604", f"its keys: {self._content.failure}", self.run)
 
     def _rows(self, seq: int) -> list[OpeningRow]:
         """The openings of an event; those of others that come before are kept until their event comes."""
@@ -117,10 +128,22 @@ class BodyCheck:
         else:
             self.tally.counts["PAYLOADS_ERASED"] += 1
 
+    def _leave(self, seq: int, row: OpeningRow, failure: EdgetapeError) -> None:
+        """Says what can be said of a body that cannot be opened: whether it is there."""
+        self._shut = True
+        if row.place is None:
+            self.tally.find("V603", row.pointer, self.run, seq)
+        elif isinstance(failure, KeyUnavailable):
+            self.tally.counts["PAYLOADS_LOCKED"] += 1
+            self.tally.locked = failure
+
     def _body(self, seq: int, row: OpeningRow, named: str) -> bytes | None:
         """The body that an opening opens, if it is what the event commits to."""
         if row.damage:
             self.tally.find("V602", f"{row.pointer}: {row.damage}", self.run, seq)
+            return None
+        if self._content.failure is not None:
+            self._leave(seq, row, self._content.failure)
             return None
         if not row.is_sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
             self.tally.find("V602", row.pointer, self.run, seq)
@@ -128,10 +151,8 @@ class BodyCheck:
         if row.place is None:
             self.tally.find("V603", row.pointer, self.run, seq)
             return None
-        if self._stored is None:
-            return None
         try:
-            body = self._stored.body(row.place, row.length)
+            body = self._content.bodies.body(row.place, row.length)
         except Oversize as error:
             self.tally.find("V607", f"{row.pointer}: {error}", self.run, seq)
         except Malformed as error:

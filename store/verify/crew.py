@@ -42,16 +42,18 @@ def worthwhile(folder: Path) -> int:
 
 
 class Crew:
-    """Use it as a context manager; `connection` is the caller's own, in a transaction."""
+    """Use it as a context manager; `keys` is the folder of the store key, `connection` the caller's own, in a
+    transaction.
+    """
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection, jobs: int, *, deep: bool) -> None:
+    def __init__(self, folder: Path, keys: Path, connection: sqlite3.Connection, jobs: int, *, deep: bool) -> None:
         self._folder, self._connection = folder, connection
         self._members: list[tuple[BaseProcess, Connection]] = []
         # Not forked: a copy of this process would hold its threads' locks and its open database.
         context = multiprocessing.get_context("spawn")
         for _ in range(jobs):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(folder, theirs, deep), daemon=True)
+            process = context.Process(target=_work, args=(folder, keys, theirs, deep), daemon=True)
             process.start()
             theirs.close()
             self._members.append((process, ours))
@@ -145,21 +147,21 @@ def _received(pipe: Connection) -> object:
     return answer
 
 
-def _work(folder: Path, pipe: Connection, deep: bool) -> None:
+def _work(folder: Path, keys: Path, pipe: Connection, deep: bool) -> None:
     # Ctrl-C is the caller's to answer: when he ends, the pipe does.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(EOFError, BrokenPipeError), contextlib.closing(opened(folder)) as connection:
         try:
             with database.explained(folder):
                 while True:
-                    pipe.send(_answer(connection, pipe, cast("Task | None", pipe.recv()), deep))
+                    pipe.send(_answer(connection, keys, pipe, cast("Task | None", pipe.recv()), deep))
         except EdgetapeError as error:
             pipe.send(error)
 
 
-def _answer(connection: sqlite3.Connection, pipe: Connection, task: Task | None, deep: bool) -> object:
+def _answer(connection: sqlite3.Connection, keys: Path, pipe: Connection, task: Task | None, deep: bool) -> object:
     if task is None:
         begin(connection)
         return 0
     run, log = task
-    return run_check.check(SqliteRecords(connection), run, log, pipe.send, deep=deep)
+    return run_check.check(SqliteRecords(connection, keys), run, log, pipe.send, deep=deep)

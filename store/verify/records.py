@@ -3,16 +3,19 @@
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from store import envelopes, openings
+from store import envelopes, openings, vault
 from store.cells import blob, exact, number, text
+from store.core.errors import EdgetapeError, KeyUnavailable, Malformed
 from store.core.inclusion import Proof
 from store.envelopes import Envelope
 from store.openings import OpeningRow
 from store.payloads import Bodies
-from store.splices.guard import Check
+from store.splices.guard import Guard, Shut
 from store.splices.stream import Span
+from store.vault import RunKeys, Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Extent:
     `runs` are the runs that are to be there (None: every run that the log knows); without `bodies` commitments stay
     unopened; without `whole_log` the leaves come with inclusion proofs instead of their neighbours; `ordered` says that
     the events of a run come in order of seq, whatever they are; `expected` is about how many there are in all, for a
-    person who waits.
+    person who waits; `keys` says whether each run is to have keys.
     """
 
     runs: tuple[str, ...] | None = None
@@ -30,6 +33,7 @@ class Extent:
     whole_log: bool = True
     ordered: bool = True
     expected: int = 0
+    keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,21 @@ class StoredBodies(Protocol):
         """Whether the bodies that were read, each once, are all that is stored."""
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is stored of the bodies of one run: (seq, opening) in order of seq, one that has several places as often;
+    and the bodies.
+
+    `failure` is why none of it can be opened: KeyUnavailable where the store key is not here, Malformed where the keys
+    of the run are gone or damaged. `keyed` says whether the run has keys in the store.
+    """
+
+    openings: Iterator[tuple[int, OpeningRow]]
+    bodies: StoredBodies
+    failure: EdgetapeError | None = None
+    keyed: bool = False
+
+
 class Records(Protocol):
     """What verification reads; SQLite stores and bundles give the same."""
 
@@ -95,11 +114,8 @@ class Records(Protocol):
     def events(self, run: str) -> Iterator[Envelope]:
         """In order of seq."""
 
-    def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
-        """(seq, opening), in order of seq; one that has several places comes as often."""
-
-    def bodies(self, run: str, origin: str) -> StoredBodies:
-        """The bodies of a run of the store `origin`."""
+    def content(self, run: str, origin: str | None) -> Content:
+        """What is stored of the bodies of a run, by the store `origin`; None where that cannot be read."""
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """(seq, pointer) of stored bodies that have no opening."""
@@ -112,12 +128,17 @@ class Records(Protocol):
 
 
 class SqliteRecords:
-    """The records of a SQLite store, all of one moment: `connection` is in a read transaction."""
+    """The records of a SQLite store, all of one moment: `connection` is in a read transaction.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    `keys` is the folder in which the store key is looked for.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, keys: Path) -> None:
         self._connection = connection
+        self._keys = keys
+        self._vault: Vault | None = None
         ((events,),) = connection.execute(f"SELECT TOTAL({number('events')}) FROM runs").fetchall()
-        self.extent = Extent(expected=int(events))
+        self.extent = Extent(expected=int(events), keys=True)
 
     def proofs(self) -> Iterator[Proof]:
         """See Records."""
@@ -143,7 +164,7 @@ class SqliteRecords:
 
     def runs(self) -> list[str]:
         """See Records."""
-        found = envelopes.runs(self._connection) | openings.runs(self._connection)
+        found = envelopes.runs(self._connection) | openings.runs(self._connection) | vault.runs(self._connection)
         query = f"SELECT DISTINCT {text('run')} FROM blocks"
         return sorted(found.union(run for (run,) in self._connection.execute(query)))
 
@@ -151,13 +172,27 @@ class SqliteRecords:
         """See Records."""
         return envelopes.in_order(self._connection, run)
 
-    def openings(self, run: str) -> Iterator[tuple[int, OpeningRow]]:
+    def content(self, run: str, origin: str | None) -> Content:
         """See Records."""
-        return openings.of_run(self._connection, run)
+        rows = openings.of_run(self._connection, run)
+        keyed = bool(vault.wrapped(self._connection, run))
+        try:
+            keys = self._opened(run, origin)
+        except EdgetapeError as error:
+            return Content(rows, self._bodies(run, Shut()), error, keyed)
+        shown = ((seq, row.shown(seq, keys.veil)) for seq, row in rows)
+        return Content(shown, self._bodies(run, keys.guard), None, keyed)
 
-    def bodies(self, run: str, origin: str) -> Bodies:
-        """See Records."""
+    def _opened(self, run: str, origin: str | None) -> RunKeys:
+        if vault.wrapped(self._connection, run).keys() != {vault.PAYLOAD, vault.SALT}:
+            raise Malformed("they are not there as two")
+        if origin is None:
+            raise KeyUnavailable("whose store key it takes is not known: leaf 0 cannot be read")
+        if self._vault is None:
+            self._vault = Vault(self._keys, origin)
+        return self._vault.of(self._connection, run)
 
+    def _bodies(self, run: str, guard: Guard) -> Bodies:
         def fetch(first: int, last: int) -> list[bytes]:
             query = (
                 f"SELECT {blob('stored')} FROM blocks WHERE run = CAST(? AS TEXT) AND number BETWEEN ? AND ?"
@@ -168,7 +203,7 @@ class SqliteRecords:
         columns = ", ".join(number(column) for column in ("number", "start", "length", "frame"))
         query = f"SELECT {columns} FROM blocks WHERE run = CAST(? AS TEXT) ORDER BY 1"
         spans = [Span(*row) for row in self._connection.execute(query, (exact(run),))]
-        return Bodies(spans, fetch, Check(origin, run))
+        return Bodies(spans, fetch, guard)
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """See Records."""

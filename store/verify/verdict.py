@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from store.core.checkpoint import VerifierKey
+from store.core.errors import EdgetapeError
 from store.core.event import timestamp
 
 CODES: Mapping[str, str] = {
@@ -105,10 +106,13 @@ class Finding:
 
 @dataclass(slots=True)
 class Tally:
-    """What a verification gathers on its way: it goes on after the first error."""
+    """What a verification gathers on its way: it goes on after the first error. `locked` is why bodies stay
+    unopened.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     newer: list[str] = field(default_factory=list)
+    locked: EdgetapeError | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
     def find(self, code: str, sentence: str, run: str | None = None, seq: int | None = None) -> None:
@@ -120,6 +124,7 @@ class Tally:
         """Adds what was gathered elsewhere."""
         self.findings += more.findings
         self.newer += more.newer
+        self.locked = self.locked or more.locked
         self.counts += more.counts
 
 
@@ -127,7 +132,8 @@ class Tally:
 class Verdict:
     """The outcome of one verification. `flags` are printed with their counts; `checkpoint` is its size and time;
     `key` the one in force by the log, or the pinned one where that is none of the log's; `witnesses` are those whose
-    cosignatures count; `unmet` are sentences about flags that the policy forbids.
+    cosignatures count; `unmet` are sentences about flags that the policy forbids; `locked` is why bodies could not be
+    opened, if that was for want of the store key.
     """
 
     subject: str
@@ -142,6 +148,7 @@ class Verdict:
     bounds: Bounds = Bounds()
     witnesses: tuple[str, ...] = ()
     unmet: tuple[str, ...] = ()
+    locked: EdgetapeError | None = None
 
     @property
     def word(self) -> str:
@@ -152,13 +159,14 @@ class Verdict:
     @property
     def exit_code(self) -> int:
         """0 verified, 10 the policy is not met, 20 invalid, 21 diverged, 30 incomplete (docs/format.md, section 7). An
-        empty store is incomplete, never fine; so is one that says itself that something was not recorded.
+        empty store is incomplete, never fine; so is one that says itself that something was not recorded, or whose
+        bodies cannot be opened.
         """
         codes = {finding.code for finding in self.findings}
         wrong = codes - {"V001"} - _POLICY
         if wrong:
             return EXIT_INVALID if wrong - _DIVERGED else EXIT_DIVERGED
-        if "V001" in codes or self.newer or "GAPS" in dict(self.flags):
+        if "V001" in codes or self.newer or self.locked or "GAPS" in dict(self.flags):
             return EXIT_INCOMPLETE
         return EXIT_POLICY if codes or self.unmet else EXIT_VERIFIED
 
@@ -210,6 +218,7 @@ class Verdict:
                 for each in self.findings
             ],
             "newer": list(self.newer),
+            "locked": None if self.locked is None else str(self.locked),
             "limits": LIMITS,
             "line": self.line,
         }

@@ -29,8 +29,12 @@ class Recording:
     def proxy(self) -> str:
         return f"http://127.0.0.1:{self.recorder.port}"
 
+    @property
+    def keys(self) -> Path:
+        return self.folder.parent / "keys"
+
     def reader(self) -> Reader:
-        return Reader.open(self.folder)
+        return Reader.open(self.folder, self.keys)
 
     def run(self, word: str) -> RunInfo:
         with self.reader() as reader:

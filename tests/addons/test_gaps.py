@@ -34,10 +34,10 @@ def paths(made: Recording, word: str = "last") -> list[str]:
 
 def judged(made: Recording) -> None:
     """Both verifiers call the store incomplete, and find nothing else."""
-    verdict = verify(made.folder)
+    verdict = verify(made.folder, made.keys)
     assert (verdict.word, verdict.exit_code, verdict.findings) == ("INCOMPLETE", 30, ())
-    assert dict(verdict.flags)["GAPS"] == second(made.folder).counts["GAPS"]
-    assert second(made.folder).exit_status == 30
+    assert dict(verdict.flags)["GAPS"] == second(made.folder, made.keys).counts["GAPS"]
+    assert second(made.folder, made.keys).exit_status == 30
 
 
 async def test_what_was_stopped_is_told_of_by_the_next_event(tmp_path: Path, provider: Provider) -> None:
@@ -141,7 +141,7 @@ async def test_a_stream_goes_on_and_is_recorded_whole_when_the_store_comes_back(
     (exchange,) = made.exchanges()
     assert b'"n":9' in made.response_body(exchange)
     assert gaps_of(made) == []  # nothing of it is missing
-    assert verify(made.folder).exit_code == 0
+    assert verify(made.folder, made.keys).exit_code == 0
 
 
 async def test_a_tunnel_passes_too(tmp_path: Path, provider: Provider) -> None:

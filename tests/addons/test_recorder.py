@@ -149,7 +149,7 @@ async def test_what_was_recorded_verifies(tmp_path: Path, provider: Provider) ->
     async with recording(tmp_path) as made:
         for path in ("/a", "/fault/slow-sse?n=2&ms=5", "/fault/reset"):
             await ask(made.recorder.port, get(provider.url + path))
-    verdict = verify(made.folder, "last", Terms(deep=True))
+    verdict = verify(made.folder, made.keys, "last", Terms(deep=True))
     assert verdict.findings == ()
 
 

@@ -216,7 +216,7 @@ def test_rounds_go_on_while_the_log_grows_and_rest_while_it_does_not(place: Fold
     assert said == []
     assert rounds.go(place.store, place.keys, plan([authority.url], None, ()), anyway=False).kept == []
     assert keeping.last_size(place.store, "rfc3161", authority.url.split("/")[2]) > 5
-    assert verify(place.store).exit_code == 0
+    assert verify(place.store, place.keys).exit_code == 0
 
 
 def test_one_who_never_answers_keeps_nobody_from_ending(

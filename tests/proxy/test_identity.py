@@ -26,7 +26,7 @@ def opened(
     run, ticket = writer.open_run(run_open(introduction, argv, folder, environment, "rules/1"))
     ticket.result()
     writer.close()
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         yield reader, run
 
 
@@ -80,10 +80,10 @@ def test_labels_and_name_are_kept(tmp_path: Path) -> None:
 def test_an_outer_run_of_the_same_store_is_the_parent(tmp_path: Path) -> None:
     place = folders(tmp_path)
     outer = record_tape(place, close=False)
-    parent = parent_in(place.store, {RUN_VARIABLE: outer})
+    parent = parent_in(place.store, place.keys, {RUN_VARIABLE: outer})
     assert parent is not None
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         assert parent.event_hash == reader.event_hash(outer, parent.seq).hex()
-    assert parent_in(place.store, {RUN_VARIABLE: "somebody-elses"}) is None
-    assert parent_in(tmp_path / "none", {RUN_VARIABLE: outer}) is None
-    assert parent_in(place.store, {}) is None
+    assert parent_in(place.store, place.keys, {RUN_VARIABLE: "somebody-elses"}) is None
+    assert parent_in(tmp_path / "none", place.keys, {RUN_VARIABLE: outer}) is None
+    assert parent_in(place.store, place.keys, {}) is None

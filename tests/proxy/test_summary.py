@@ -11,7 +11,7 @@ from tests.proxy.tape import folders, record_tape
 def test_a_run_is_counted(tmp_path: Path) -> None:
     place = folders(tmp_path)
     run = record_tape(place)
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         counted = summary(steps(reader.events(run)), reader)
     assert (counted.exchanges, counted.failed, counted.tunnels) == (3, 1, 1)
     assert counted.models == ("scripted-1",)

@@ -50,7 +50,7 @@ async def ask(server: ReplayServer, method: str, url: str, body: bytes = b"", *f
 
 
 def of_run(place: Place, run: str) -> tuple[RunOpen, list[Exchange], Reader]:
-    reader = Reader.open(place.store)
+    reader = Reader.open(place.store, place.keys)
     events = list(reader.events(run))
     opened = events[0].facts
     assert isinstance(opened, RunOpen)

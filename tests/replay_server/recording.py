@@ -208,6 +208,10 @@ class Place:
         return self.folder / "store"
 
     @property
+    def keys(self) -> Path:
+        return self.folder / "keys"
+
+    @property
     def authority(self) -> Authority:
         return Authority.open_or_create(self.folder / "authority")
 
@@ -216,7 +220,7 @@ class Place:
         return str(self.authority.certificate_path)
 
     def writer(self) -> Writer:
-        return Writer.open(self.store, self.folder / "keys")
+        return Writer.open(self.store, self.keys)
 
     def record(self, tell: Callable[[Recording], None]) -> str:
         """Records a run as `tell` says; its id."""
@@ -239,7 +243,7 @@ class Place:
         """A replay server over `run`; call its `stop` inside."""
         writer = self.writer()
         try:
-            with Reader.open(self.store) as reader:
+            with Reader.open(self.store, self.keys) as reader:
                 server = ReplayServer(reader, writer, reader.run(run), self.authority, options or ReplayOptions())
                 await server.start()
                 try:

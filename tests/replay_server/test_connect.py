@@ -207,7 +207,7 @@ async def test_a_busy_port_is_said_plainly(place: Place) -> None:
         with pytest.raises(CannotListen, match=r"cannot listen on 127\.0\.0\.1 port"):
             async with place.replaying(run, ReplayOptions(listen_port=taken.getsockname()[1])):
                 pass
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         assert reader.find("last:replay").reason == "operator"
 
 

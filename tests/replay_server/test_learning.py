@@ -17,7 +17,7 @@ type Tell = Callable[[Recording], None]
 
 def learned(place: Place, *tells: Tell) -> Learned:
     runs = [place.record(tell) for tell in tells]
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         measure, *others = [Tape(reader, reader.run(run), Rules.of(())) for run in runs]
         return learn(measure, others)
 

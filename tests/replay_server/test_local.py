@@ -46,7 +46,7 @@ async def test_a_connect_to_the_agents_own_listener_is_tunnelled(place: Place) -
         assert await wire.end() == "closed"
         report = await server.stop(0)
         assert (report.counts["local_tunnels"], report.counts["unexpected"]) == (1, 0)
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         events = list(reader.events(server.run))
         assert [event.type for event in events] == ["run.open", "tunnel.open", "tunnel.close", "verdict", "run.close"]
         (closed,) = (event.facts for event in events if event.type == "tunnel.close")

@@ -36,7 +36,7 @@ async def test_messages_in_another_order_get_their_own_ids_back(place: Place) ->
     assert (report.exit_code, report.counts["mapped"], report.counts["matched"]) == (0, 2, 0)
     assert report.document["mapped"] == [{"step": 2, "pointer": "/body/id", "recorded": "1", "live": "0", "count": 2}]
     assert "REPLAYED: all 2 recorded exchanges" in report.verdict
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         served = exchanges(reader.events(server.run))[0]
         assert isinstance(served.response, HttpResponse)
         assert served.response.redactions == [["mapped", 1]]

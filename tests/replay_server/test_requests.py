@@ -116,6 +116,6 @@ async def test_any_method_is_the_one_that_was_recorded(place: Place, method: str
         await wire.until(b"}")
         report = await server.stop(0)
     assert (report.counts["matched"], report.counts["unexpected"]) == (1, 1)
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         (first, _) = exchanges(reader.events(server.run))
         assert reader.text(first.request, first.facts.method) == method.encode()

@@ -159,7 +159,7 @@ async def test_the_replay_writes_a_run_of_its_own_linked_to_the_original(place: 
     async with place.replaying(run) as server:
         await walk(server, place)
         report = await server.stop(0)
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         original, own = reader.run(run), reader.find("last:replay")
         assert reader.find("last").id == run
         assert own.id == server.run
@@ -233,7 +233,7 @@ async def test_the_report_can_be_asked_for_twice(place: Place, again: bool) -> N
 
 async def test_a_store_that_fails_is_told_and_the_findings_are_not_lost(place: Place) -> None:
     run, writer = place.record(loop), place.writer()
-    with Reader.open(place.store) as reader:
+    with Reader.open(place.store, place.keys) as reader:
         server = ReplayServer(reader, writer, reader.run(run), place.authority, ReplayOptions())
         await server.start()
         await walk(server, place, skip="tool 1")

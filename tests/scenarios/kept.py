@@ -35,21 +35,21 @@ class Kept:
 
 def kept(folder: Path, word: str = "last") -> list[Kept]:
     """The exchanges of the run that `word` means, in their order."""
-    with Reader.open(folder) as reader:
+    with Reader.open(folder, folder.parent / "keys") as reader:
         run = reader.find(word).id
         return [_kept(reader, exchange) for exchange in exchanges(reader.events(run))]
 
 
 def tunnels(folder: Path, word: str = "last") -> list[str]:
     """The reason of every tunnel of a run."""
-    with Reader.open(folder) as reader:
+    with Reader.open(folder, folder.parent / "keys") as reader:
         facts = [event.facts for event in reader.events(reader.find(word).id)]
     return [fact.reason for fact in facts if isinstance(fact, TunnelOpen)]
 
 
 def proven(folder: Path, *, gaps: bool = False) -> None:
     """Fails unless the whole store verifies with nothing to find and no run left open, and gaps are told of."""
-    verdict = verify(folder, terms=Terms(deep=True))
+    verdict = verify(folder, folder.parent / "keys", terms=Terms(deep=True))
     assert verdict.findings == ()
     assert verdict.exit_code == (30 if gaps else 0)
     assert ("GAPS" in dict(verdict.flags)) is gaps

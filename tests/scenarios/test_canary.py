@@ -56,7 +56,7 @@ def unpacked(raw: bytes, magic: bytes) -> bytes:
 
 def bodies(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Every body of the store as its reader gives it, and every event."""
-    with Reader.open(folder) as reader:
+    with Reader.open(folder, folder.parent / "keys") as reader:
         for run in reader.runs():
             for event in reader.events(run.id):
                 record: dict[str, canonical.Json] = members(event.facts)

@@ -52,3 +52,4 @@ def test_the_agent_goes_on_or_not_and_the_recording_says_what_it_lacks(
     assert verdict.out.startswith("INCOMPLETE")
     assert "GAPS 1" in verdict.out
     assert "gap" in command.run("show", "last").out
+    assert "warning: the recording lacks what was from" in command.run("replay", "last", "--", "true").err

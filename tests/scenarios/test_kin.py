@@ -34,7 +34,7 @@ def test_children_by_header_belong_to_the_recorded_agent_and_replay_in_any_order
     agent = [sys.executable, "-c", BOSS, provider.url]
     recorded = command.run("record", "--name", "boss", "--", *agent, "red", "green", "blue")
     assert recorded.code == 0, recorded.err
-    with Reader.open(command.store) as reader:
+    with Reader.open(command.store, command.store.parent / "keys") as reader:
         boss = reader.find("boss")
         for name in order:
             parent = reader.find(name).parent

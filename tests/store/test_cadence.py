@@ -98,7 +98,7 @@ def test_a_long_run_is_sealed_every_minute_while_it_grows(tmp_path: Path) -> Non
             made.note(run, b"more").result(30)
         made.writer.checkpoint().result(30)
         assert len(sizes(made.folder)) - len(before) in (1, 2)
-        verdict = verify(made.folder)
+        verdict = verify(made.folder, made.keys)
         assert "UNSEALED_TAIL" not in dict(verdict.flags)
         due = sizes(made.folder)[len(before)]
         connection = sqlite3.connect(made.folder / FILE_NAME)
@@ -123,7 +123,7 @@ def test_what_was_written_last_is_sealed_without_a_further_call(tmp_path: Path) 
         made.note(run, b"alone").result(30)
         wait_for(made.folder, 2)
         made.writer.checkpoint().result(30)
-        assert "UNSEALED_TAIL" not in dict(verify(made.folder).flags)
+        assert "UNSEALED_TAIL" not in dict(verify(made.folder, made.keys).flags)
 
 
 def test_an_idle_recorder_seals_what_another_left_and_then_nothing(tmp_path: Path) -> None:
@@ -131,13 +131,13 @@ def test_an_idle_recorder_seals_what_another_left_and_then_nothing(tmp_path: Pat
         run = other.open()
         other.note(run, b"left").result(30)
         for _ in range(600):
-            if "UNSEALED_TAIL" not in dict(verify(idle.folder).flags):
+            if "UNSEALED_TAIL" not in dict(verify(idle.folder, idle.keys).flags):
                 break
             threading.Event().wait(0.05)
         settled = sizes(idle.folder)
         threading.Event().wait(0.4)
         assert sizes(idle.folder) == settled
-        assert "UNSEALED_TAIL" not in dict(verify(idle.folder).flags)
+        assert "UNSEALED_TAIL" not in dict(verify(idle.folder, idle.keys).flags)
 
 
 def test_many_runs_that_are_only_opened_are_sealed_too(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_key_that_is_away_is_told_of_and_recording_goes_on(tmp_path: Path) -> 
         failures.append(made.writer.signing_failure)
     assert isinstance(failures[0], KeyUnavailable)
     assert failures[1] is None
-    assert verify(made.folder).exit_code == 0
+    assert verify(made.folder, made.keys).exit_code == 0
 
 
 def test_on_demand_a_store_is_sealed_once(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_on_demand_a_store_is_sealed_once(tmp_path: Path) -> None:
         stated, note, made_now = sealing.seal(made.folder, made.keys)
         assert made_now
         assert checkpoint.parse(note).checkpoint == stated
-        assert "UNSEALED_TAIL" not in dict(verify(made.folder).flags)
+        assert "UNSEALED_TAIL" not in dict(verify(made.folder, made.keys).flags)
         assert sealing.seal(made.folder, made.keys) == (stated, note, False)
 
 

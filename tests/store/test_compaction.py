@@ -10,7 +10,7 @@ from store import compaction
 from store.compaction import Compacted, compact
 from store.database import FILE_NAME, transaction
 from store.reader import Reader
-from store.splices.guard import Check
+from store.vault import Vault
 from store.verify import verify
 from store.writer import Writer
 from tests.support.tape import Call, Tape, tape
@@ -38,11 +38,11 @@ def blocks(folder: Path, run: str) -> tuple[int, int]:
 
 def check(made: Tape, run: str, sent: list[Call]) -> None:
     """Every body is there, and the store verifies."""
-    with Reader.open(made.folder) as reader:
+    with Reader.open(made.folder, made.keys) as reader:
         events = [event for event in reader.events(run) if event.type in ("http.request", "http.response")]
         stored = [reader.body(event, getattr(event.facts, "body", None)) for event in events]
     assert stored == [body for call in sent for body in (call.body, call.answer)]
-    assert verify(made.folder).exit_code == 0
+    assert verify(made.folder, made.keys).exit_code == 0
 
 
 def slowly(made: Tape, sent: list[Call], *, close: bool) -> str:
@@ -71,7 +71,7 @@ def test_a_long_run_is_sealed_before_the_writer_has_ended(tmp_path: Path) -> Non
         run = slowly(made, sent, close=True)
     with closing(sqlite3.connect(made.folder / FILE_NAME)) as connection:
         assert compaction.log_bytes(connection, run) > compaction.AT_ONCE_BYTES_MAX
-        assert compaction.sealed(connection, run, Check(made.writer.origin, run)) is None
+        assert compaction.sealed(connection, run, Vault(made.keys, made.writer.origin)) is None
     check(made, run, sent)
 
 
@@ -86,14 +86,14 @@ def test_a_run_that_a_crash_ended_is_sealed_when_it_is_asked_for(tmp_path: Path)
     Writer.open(folder, tmp_path / "copy" / "keys").close()
     before = blocks(folder, run)
     told: list[Compacted] = []
-    assert compact(folder, [run], told.append)
+    assert compact(folder, folder.parent / "keys", [run], told.append)
     assert [(one.run, one.failure) for one in told] == [(run, "")]
     assert told[0].after_bytes * 3 < told[0].before_bytes
     assert blocks(folder, run)[0] == 1
     assert blocks(folder, run)[1] < before[1]
-    assert verify(folder).exit_code == 0
+    assert verify(folder, folder.parent / "keys").exit_code == 0
     told.clear()
-    assert compact(folder, [run], told.append)
+    assert compact(folder, folder.parent / "keys", [run], told.append)
     assert told == []
 
 
@@ -102,13 +102,13 @@ def test_what_is_open_or_damaged_stays_as_it_is(tmp_path: Path) -> None:
         run, other = slowly(made, calls(5), close=False), slowly(made, calls(5), close=True)
         before = blocks(made.folder, run)
         told: list[Compacted] = []
-        compact(made.folder, [run], told.append)
+        compact(made.folder, made.keys, [run], told.append)
         assert (told, blocks(made.folder, run)) == ([], before)
     with closing(sqlite3.connect(made.folder / FILE_NAME)) as connection:
         connection.execute("DROP TRIGGER blocks_no_update")
         connection.execute("UPDATE blocks SET stored = x'00' WHERE run = ?", (other,))
         connection.commit()
-    compact(made.folder, [other], told.append)
+    compact(made.folder, made.keys, [other], told.append)
     assert [one.run for one in told] == [other]
     assert told[0].failure
     assert blocks(made.folder, other) == (1, 1)
@@ -118,7 +118,7 @@ def test_blocks_that_were_replaced_meanwhile_are_not_swapped(tmp_path: Path) -> 
     with tape(tmp_path) as made:
         run = slowly(made, calls(9), close=False)
         with closing(sqlite3.connect(made.folder / FILE_NAME, isolation_level=None)) as connection:
-            found = compaction.sealed(connection, run, Check(made.writer.origin, run))
+            found = compaction.sealed(connection, run, Vault(made.keys, made.writer.origin))
             assert found is not None
             made.note(run, b"later").result(30)
             with transaction(connection):

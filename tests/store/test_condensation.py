@@ -34,7 +34,7 @@ def rows(folder: Path, run: str) -> dict[str, int]:
 
 def everything(folder: Path, run: str) -> list[object]:
     """All that a reader tells of a run."""
-    with Reader.open(folder) as reader:
+    with Reader.open(folder, folder.parent / "keys") as reader:
         events = list(reader.events(run))
         assert [reader.event(run, event.seq) for event in events] == events
         hashes = [reader.event_hash(run, event.seq) for event in events]
@@ -87,9 +87,9 @@ def test_a_long_run_stands_in_several_blocks(made: Tape) -> None:
     assert found["events"] == found["openings"] == found["payloads"] == 0
     assert found["event_blocks"] == 3
     assert found["opening_blocks"] == 2 * EVENTS_MAX // opening_blocks.OPENINGS_MAX + 1
-    with Reader.open(made.folder) as reader:
+    with Reader.open(made.folder, made.keys) as reader:
         assert [event.seq for event in reader.events(run)] == list(range(2 * EVENTS_MAX + 2))
-    assert verify(made.folder).exit_code == 0
+    assert verify(made.folder, made.keys).exit_code == 0
 
 
 def test_whatever_ends_the_program_between_two_steps_everything_is_there_once(idle: Tape, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_whatever_ends_the_program_between_two_steps_everything_is_there_once(id
         copy = tmp_path / f"image {images}"
         shutil.copytree(idle.folder, copy)
         assert everything(copy, run) == before
-        assert verify(copy).exit_code == 0
+        assert verify(copy, copy.parent / "keys").exit_code == 0
         shutil.rmtree(copy)
 
     with closing(sqlite3.connect(idle.folder / FILE_NAME, isolation_level=None)) as connection:
@@ -141,7 +141,7 @@ def test_what_was_erased_meanwhile_is_not_put_back(idle: Tape, store: sqlite3.Co
     with transaction(store):
         assert next(steps)(store) is True
     assert {seq for seq, _ in openings.of_run(store, run)} == set(range(2, 7))
-    assert verify(idle.folder).exit_code == 0
+    assert verify(idle.folder, idle.keys).exit_code == 0
 
 
 def test_a_step_that_was_not_done_is_not_asked_for_again(idle: Tape, store: sqlite3.Connection) -> None:
@@ -162,7 +162,7 @@ def test_what_is_damaged_stays_as_it_is(damage: str, idle: Tape) -> None:
     attacker.db.execute(damage)
     attacker.close()
     before, told = rows(idle.folder, run), list[Compacted]()
-    compact(idle.folder, [run], told.append)
+    compact(idle.folder, idle.keys, [run], told.append)
     assert "damaged" in told[0].failure
     assert rows(idle.folder, run) == before
 

@@ -81,7 +81,7 @@ def sound(verdict: Verdict, *, tail: bool) -> None:
 
 
 def appended(base: Path, said: Said) -> None:
-    with Reader.open(base / "store") as reader:
+    with Reader.open(base / "store", base / "keys") as reader:
         for kind, run, seq in (words for words in said if words[0] in ("event", "closed")):
             assert [event.seq for event in reader.events(run)][: seq + 1] == list(range(seq + 1))
             ending = reader.run(run).reason
@@ -106,7 +106,7 @@ def rotated(base: Path, said: Said) -> None:
 
 
 def imported(base: Path, said: Said) -> None:
-    with Reader.open(base / "store") as reader:
+    with Reader.open(base / "store", base / "keys") as reader:
         foreign = [run for run in reader.runs() if run.name == "foreign"]
         for run in foreign:  # all of it or none
             assert reader.run(run.id).reason == "agent_exit"
@@ -117,13 +117,13 @@ def imported(base: Path, said: Said) -> None:
 
 
 def pruned(base: Path, said: Said) -> None:
-    with Reader.open(base / "store") as reader:
+    with Reader.open(base / "store", base / "keys") as reader:
         told, there = reader.standings(), {run.id for run in reader.runs()}
         gone = {run for run, standing in told.items() if standing.pruned is not None}
         assert {words[1] for words in said if words[0] == "pruned"} <= gone
         assert not gone & there
         assert all(reader.standing(words[1]).hold for words in said if words[0] == "held")
-    assert dict(verify(base / "store").flags).get("RUNS_PRUNED", 0) == len(gone)
+    assert dict(verify(base / "store", base / "keys").flags).get("RUNS_PRUNED", 0) == len(gone)
 
 
 CHECKS: dict[str, Callable[[Path, Said], None]] = {
@@ -155,11 +155,11 @@ def test_a_kill_at_any_step_loses_nothing_that_was_acknowledged(
         assert ended == signal.SIGKILL if step else ended in (signal.SIGALRM, 0)
         late += not ended
         kept += sum(words[0] != "steps" for words in said)
-        sound(verify(base / "store"), tail=True)
+        sound(verify(base / "store", base / "keys"), tail=True)
         Writer.open(base / "store", base / "keys").close()
         CHECKS[action](base, said)
-        sound(verify(base / "store"), tail=False)
-        assert second(base / "store").exit_status == 0
+        sound(verify(base / "store", base / "keys"), tail=False)
+        assert second(base / "store", base / "keys").exit_status == 0
         shutil.rmtree(base)
     sample.measured(
         f"{action}: {len(steps)} kills at {total} steps and {len(moments) - late} at other moments;"
@@ -182,7 +182,7 @@ def test_a_kill_while_a_store_is_made_leaves_one_that_can_be_used(host: Host, tm
         assert ended == signal.SIGKILL
         with tape(base) as made:
             made.run([Call(body=b"x")], "after")
-        sound(verify(base / "store"), tail=False)
+        sound(verify(base / "store", base / "keys"), tail=False)
         assert (base / "store" / FILE_NAME).stat().st_mode & 0o077 == 0
         shutil.rmtree(base)
     sample.measured(f"making a store: {len(steps)} kills, each time it was usable afterwards")

@@ -59,7 +59,7 @@ def test_a_rotated_key_signs_and_every_pin_follows(recorded: Tape) -> None:
     assert [each.term.state for each in kept] == ["retired", "retired", "current"]
     assert len({each.file for each in kept}) == 3
     for pin in (None, *pins):
-        verdict = verify(recorded.folder, terms=Terms(pin=pin))
+        verdict = verify(recorded.folder, recorded.keys, terms=Terms(pin=pin))
         assert (verdict.exit_code, verdict.key) == (0, pins[-1]), [str(each) for each in verdict.findings]
         assert ("UNATTRIBUTED" in dict(verdict.flags)) is (pin is None)
 
@@ -70,7 +70,7 @@ def test_recorders_that_run_go_over_to_the_new_key(recorded: Tape) -> None:
     Tape(recorded.folder, recorded.keys, writer).run([Call()], "meanwhile")
     writer.close()
     assert writer.signing_failure is None
-    verdict = verify(recorded.folder, terms=Terms(pin=new))
+    verdict = verify(recorded.folder, recorded.keys, terms=Terms(pin=new))
     assert verdict.exit_code == 0, [str(each) for each in verdict.findings]
 
 
@@ -103,7 +103,7 @@ def test_a_rotation_that_was_cut_off_leaves_the_old_key_in_force(
             custody.rotate(recorded.folder, recorded.keys)
     custody.rotate(recorded.folder, recorded.keys)
     go_on(recorded, "three")
-    assert verify(recorded.folder).exit_code == 0
+    assert verify(recorded.folder, recorded.keys).exit_code == 0
 
 
 def test_a_retired_key_is_revoked_and_the_one_in_force_is_not(recorded: Tape) -> None:
@@ -118,7 +118,7 @@ def test_a_retired_key_is_revoked_and_the_one_in_force_is_not(recorded: Tape) ->
     with pytest.raises(custody.Refused, match="is revoked"):
         custody.revoke(recorded.folder, recorded.keys, word, "lost")
     go_on(recorded, "two")
-    assert verify(recorded.folder).exit_code == 0
+    assert verify(recorded.folder, recorded.keys).exit_code == 0
     assert [each.term.state for each in custody.show(recorded.folder, recorded.keys)[1]] == ["revoked", "current"]
 
 
@@ -138,12 +138,14 @@ def test_a_command_may_hold_the_key_from_the_beginning_or_after_a_rotation(tmp_p
         if not founded:
             custody.rotate(folder, keys, key)
         go_on(Tape(folder, keys, None), "run")  # type: ignore[arg-type]
-        assert verify(folder, terms=Terms(pin=pin)).exit_code == 0
+        assert verify(folder, folder.parent / "keys", terms=Terms(pin=pin)).exit_code == 0
         _, kept = custody.show(folder, keys)
         assert kept[-1].term.key.public == key.public
         assert kept[-1].file is not None
         assert kept[-1].file.suffix == ".json"
-        assert sorted(path.suffix for path in keys.iterdir()) == sorted([".json", ".signed", *[".pem"] * (not founded)])
+        assert sorted(path.suffix for path in keys.iterdir()) == sorted(
+            [".json", ".signed", ".storekey", *[".pem"] * (not founded)]
+        )
 
 
 @pytest.mark.parametrize(
@@ -177,10 +179,10 @@ def test_a_command_that_stops_signing_stops_no_recording(tmp_path: Path) -> None
     Tape(tmp_path / "store", tmp_path / "keys", writer).run([Call()])
     writer.close()
     assert isinstance(writer.signing_failure, KeyUnavailable)
-    assert dict(verify(tmp_path / "store").flags)["UNSEALED_TAIL"] == 4
+    assert dict(verify(tmp_path / "store", tmp_path / "keys").flags)["UNSEALED_TAIL"] == 4
     switch.unlink()
     go_on(Tape(tmp_path / "store", tmp_path / "keys", writer), "two")
-    assert "UNSEALED_TAIL" not in dict(verify(tmp_path / "store").flags)
+    assert "UNSEALED_TAIL" not in dict(verify(tmp_path / "store", tmp_path / "keys").flags)
 
 
 def test_public_keys_are_read_as_pem_and_base64() -> None:
@@ -221,4 +223,4 @@ def test_a_forged_rotation_is_no_key_of_the_signer(recorded: Tape) -> None:
     connection.close()
     assert known is not None
     assert len(known.terms) == 1
-    assert [finding.code for finding in verify(recorded.folder).findings] == ["V401"]
+    assert [finding.code for finding in verify(recorded.folder, recorded.keys).findings] == ["V401"]

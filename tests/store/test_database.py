@@ -31,8 +31,8 @@ def refused(folder: Path) -> list[StoreUnusable]:
     """What a writer, a reader and a verification say."""
     uses: list[Callable[[], object]] = [
         lambda: Writer.open(folder, folder.parent / "keys"),
-        lambda: Reader.open(folder),
-        lambda: verify(folder),
+        lambda: Reader.open(folder, folder.parent / "keys"),
+        lambda: verify(folder, folder.parent / "keys"),
     ]
     errors = []
     for use in uses:
@@ -71,7 +71,7 @@ def test_a_folder_that_was_there_before_keeps_its_mode_and_its_files_are_closed(
 def test_where_there_is_no_store_nothing_is_made(tmp_path: Path) -> None:
     for use in (Reader.open, verify):
         with pytest.raises(StoreUnusable, match="no store") as caught:
-            use(tmp_path / "none")
+            use(tmp_path / "none", tmp_path / "keys")
         assert "record a run" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
@@ -97,11 +97,11 @@ def test_an_empty_file_may_become_a_store_and_a_foreign_database_never(tmp_path:
         (tmp_path / name / FILE_NAME).touch()
         for use in (Reader.open, verify):
             with pytest.raises(StoreUnusable, match="no store of edgetape"):
-                use(tmp_path / name)
+                use(tmp_path / name, tmp_path / "keys")
     with pytest.raises(StoreUnusable, match="no store of edgetape"):
         Writer.open(tmp_path / "foreign", tmp_path / "keys")
     Writer.open(tmp_path / "empty", tmp_path / "keys").close()
-    assert {finding.code for finding in verify(tmp_path / "empty").findings} == {"V001"}
+    assert {finding.code for finding in verify(tmp_path / "empty", tmp_path / "keys").findings} == {"V001"}
 
 
 def test_a_store_of_a_newer_version_is_refused_and_left_alone(recorded: Path) -> None:
@@ -123,7 +123,7 @@ def test_t58_a_file_that_was_cut_off_is_never_verified(recorded: Path, kept: int
     path = recorded / FILE_NAME
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(StoreUnusable):
-        verify(recorded)
+        verify(recorded, recorded.parent / "keys")
 
 
 def test_t58_without_its_wal_a_store_is_what_it_was_before(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_t58_without_its_wal_a_store_is_what_it_was_before(tmp_path: Path) -> No
     (tmp_path / "copy" / f"{FILE_NAME}-wal").unlink()
     (tmp_path / "copy" / f"{FILE_NAME}-shm").unlink()
     with pytest.raises(StoreUnusable):
-        verify(tmp_path / "copy")  # nothing had been moved out of the WAL yet, not even the tables
+        verify(tmp_path / "copy", tmp_path / "keys")  # nothing had been moved out of the WAL yet, not even the tables
 
 
 def test_a_place_where_no_folder_can_be_made_is_named(tmp_path: Path) -> None:
@@ -147,10 +147,10 @@ def test_a_store_survives_vacuum_and_reindex(recorded: Path) -> None:
     connection.execute("VACUUM")
     connection.execute("REINDEX")
     connection.close()
-    assert verify(recorded).exit_code == 0
+    assert verify(recorded, recorded.parent / "keys").exit_code == 0
     with tape(recorded.parent) as made:
         made.run([Call()], "two")
-    assert verify(recorded).exit_code == 0
+    assert verify(recorded, recorded.parent / "keys").exit_code == 0
 
 
 @contextmanager
@@ -177,13 +177,19 @@ def shown(recorded: Path) -> Path:
     return recorded
 
 
-def test_a_store_on_a_read_only_medium_is_verified(shown: Path) -> None:
+def test_a_store_on_a_read_only_medium_is_verified_as_far_as_its_key_is_at_hand(shown: Path) -> None:
     before = sorted(shown.iterdir())
     with as_nobody():
-        verdict = verify(shown)
-        with Reader.open(shown) as reader:
+        verdict = verify(shown, shown.parent / "keys")
+        with Reader.open(shown, shown.parent / "keys") as reader:
             assert reader.find("one").events == 4
-    assert verdict.exit_code == 0
+    assert (verdict.exit_code, verdict.findings, dict(verdict.flags)["PAYLOADS_LOCKED"]) == (30, (), 2)
+    assert "Permission denied" in str(verdict.locked)
+    shown.with_name("keys").chmod(0o755)
+    for path in shown.with_name("keys").iterdir():
+        path.chmod(0o444)
+    with as_nobody():
+        assert verify(shown, shown.parent / "keys").exit_code == 0
     assert sorted(shown.iterdir()) == before
 
 
@@ -203,4 +209,4 @@ def test_a_store_in_use_that_cannot_be_written_to_is_not_taken_for_a_finished_on
         path.chmod(0o444)
     (tmp_path / "copy").chmod(0o555)
     with as_nobody(), pytest.raises(StoreUnusable):
-        verify(tmp_path / "copy")  # its WAL holds what the file alone does not
+        verify(tmp_path / "copy", tmp_path / "keys")  # its WAL holds what the file alone does not

@@ -15,7 +15,7 @@ def test_overlapping_exchanges_are_told_apart(open_tape: Tape) -> None:
     for call, ticket in reversed(list(zip(calls, asked, strict=True))):
         open_tape.answer(run, call, ticket)
     open_tape.writer.close_run(run, "normal").result(30)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         found = exchanges(reader.events(run))
         assert [exchange.step for exchange in found] == [1, 2, 3, 4]
         for number, exchange in enumerate(found):
@@ -37,7 +37,7 @@ def test_steps_count_requests_values_and_notes_and_nothing_else(open_tape: Tape)
     writer.append(run, Draft(Gap(since="", until="", reason="why")))
     last = open_tape.request(run, Call())
     last.result(30)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         found = steps(reader.events(run))
     assert [(type(step).__name__, step.step) for step in found] == [
         ("Happening", None),
@@ -66,6 +66,6 @@ def test_the_messages_of_a_web_socket_belong_to_its_request(open_tape: Tape) -> 
         message = WsMessage(req=-1, direction="to_server", opcode="text", body=body)
         writer.append(run, sheet.draft(message), after=asked)
     writer.append(run, Draft(WsClose(req=-1, code=1000, by="client")), after=asked).result(30)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         (exchange,) = exchanges(reader.events(run))
     assert [event.type for event in exchange.messages] == ["ws.message", "ws.message", "ws.close"]

@@ -113,10 +113,10 @@ class Story:
 
 def check(story: Story, run: str) -> None:
     """What tickets said is what is there, and it verifies."""
-    with Reader.open(story.base / "store") as reader:
+    with Reader.open(story.base / "store", story.base / "keys") as reader:
         found = list(reader.events(run))
     assert [event.seq for event in found] == list(range(story.kept + 1))
-    verdict = verify(story.base / "store")
+    verdict = verify(story.base / "store", story.base / "keys")
     assert verdict.exit_code == 0, verdict.findings
 
 
@@ -168,7 +168,7 @@ def test_a_store_that_cannot_be_opened_can_be_opened_later(fault: str, tmp_path:
         if disk.count < place:
             break
         Writer.open(tmp_path / "store", tmp_path / "keys").close()
-        assert {finding.code for finding in verify(tmp_path / "store").findings} == {"V001"}
+        assert {finding.code for finding in verify(tmp_path / "store", tmp_path / "keys").findings} == {"V001"}
     assert place > 20
 
 
@@ -199,9 +199,9 @@ def test_a_full_database_says_so_and_goes_on_when_there_is_room(tmp_path: Path, 
     assert story._on_disk(made.note(run, b"there is room again"))
     writer.close_run(run, "normal").result(30)
     writer.close()
-    with Reader.open(tmp_path / "store") as reader:
+    with Reader.open(tmp_path / "store", tmp_path / "keys") as reader:
         assert len(list(reader.events(run))) == story.kept + 2
-    assert verify(tmp_path / "store").exit_code == 0
+    assert verify(tmp_path / "store", tmp_path / "keys").exit_code == 0
     assert writer.signing_failure is None
 
 
@@ -239,10 +239,10 @@ def test_a_locked_store_says_so_is_read_all_the_same_and_goes_on_afterwards(
     assert "locked" in caught.value.hint
     with pytest.raises(StoreUnusable, match="locked"):
         Writer.open(tmp_path / "store", tmp_path / "keys", impatient)
-    with Reader.open(tmp_path / "store") as reader:
+    with Reader.open(tmp_path / "store", tmp_path / "keys") as reader:
         assert len(list(reader.events(run))) == 4
-    assert verify(tmp_path / "store").exit_code == 0
+    assert verify(tmp_path / "store", tmp_path / "keys").exit_code == 0
     holder.execute("ROLLBACK")
     made.note(run, b"after").result(30)
     writer.close()
-    assert verify(tmp_path / "store").exit_code == 0
+    assert verify(tmp_path / "store", tmp_path / "keys").exit_code == 0

@@ -43,7 +43,7 @@ HOSTILE: dict[str, Call] = {
 def read_back(made: Tape, run: str) -> Sequence[Call]:
     """The exchanges of a run, as they are in the store."""
     calls = []
-    with Reader.open(made.folder) as reader:
+    with Reader.open(made.folder, made.keys) as reader:
         for exchange in exchanges(reader.events(run)):
             asked, answered, facts = exchange.request, exchange.outcome, exchange.facts
             assert answered is not None
@@ -71,7 +71,7 @@ def plain(call: Call) -> Call:
 def test_it_is_appended_verifies_and_reads_back(open_tape: Tape, call: Call) -> None:
     run = open_tape.run([call, Call(b"/next")])
     assert read_back(open_tape, run) == [plain(call), plain(Call(b"/next"))]
-    assert verify(open_tape.folder, run).exit_code == 0
+    assert verify(open_tape.folder, open_tape.keys, run).exit_code == 0
 
 
 texts = st.binary(max_size=40) | st.text(max_size=20).map(lambda each: each.encode("utf-8", "surrogatepass"))
@@ -95,25 +95,25 @@ def test_whatever_it_is_it_reads_back(
     call = Call(path, *content, method, host, b"" if b"=" in query else query, headers, 200, answer_headers)
     run = open_tape.run([call])
     assert read_back(open_tape, run) == [call]
-    assert verify(open_tape.folder, run).exit_code == 0
+    assert verify(open_tape.folder, open_tape.keys, run).exit_code == 0
 
 
 @pytest.mark.parametrize("argv", [[b"x" * 200 * KIB], [b"\xff\xfe", b"\0", b"", b"caf\xe9"]], ids=["200 KB", "bytes"])
 def test_any_command_line_reads_back(open_tape: Tape, argv: list[bytes]) -> None:
     run = open_tape.open(argv=argv)
     open_tape.writer.close_run(run, "normal").result(30)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         opened = reader.event(run, 0)
         assert isinstance(opened.facts, RunOpen)
         assert reader.body(opened, opened.facts.agent.argv) == b"\0".join(argv)
-    assert verify(open_tape.folder, run).exit_code == 0
+    assert verify(open_tape.folder, open_tape.keys, run).exit_code == 0
 
 
 @pytest.mark.parametrize("name", ["é", "' OR 1=1 --", "x" * 1000, "last", "%", "019"])
 def test_any_run_name_is_found(open_tape: Tape, name: str) -> None:
     other, run = open_tape.run([], "other"), open_tape.run([], name)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         assert reader.find(name).id == run
         assert reader.find(run).id == run
         assert reader.find("other").id == other
-    assert verify(open_tape.folder).exit_code == 0
+    assert verify(open_tape.folder, open_tape.keys).exit_code == 0

@@ -61,7 +61,7 @@ def test_a_key_that_is_not_the_stores_own_is_refused_and_none_is_made(
         Writer.open(recorded.folder, recorded.keys)
     assert "restore it" in caught.value.hint
     assert [found for found in recorded.keys.glob("*.pem") if found != path] == []
-    assert verify(recorded.folder).exit_code == 0
+    assert verify(recorded.folder, recorded.keys).exit_code == 0
 
 
 def test_two_stores_have_two_keys_in_one_folder(tmp_path: Path) -> None:
@@ -84,11 +84,11 @@ def signing(made: Tape) -> Writer:
 @pytest.mark.parametrize("content", [b"garbage", b"\xff\xfe", b"12 not-hex\n", b"x" * 300, b"00012\n"])
 def test_with_a_damaged_memory_it_records_on_and_signs_nothing(recorded: Tape, content: bytes) -> None:
     memory(recorded).write_bytes(content)
-    before = verify(recorded.folder).checkpoint
+    before = verify(recorded.folder, recorded.keys).checkpoint
     failure = signing(recorded).signing_failure
     assert isinstance(failure, KeyUnavailable)
     assert failure.hint
-    verdict = verify(recorded.folder)
+    verdict = verify(recorded.folder, recorded.keys)
     assert verdict.exit_code == 0
     assert verdict.checkpoint == before
     assert dict(verdict.flags)["UNSEALED_TAIL"] == 4
@@ -103,16 +103,16 @@ def test_t14_t15_a_restored_backup_is_not_signed_over(recorded: Tape, tmp_path: 
     failure = signing(recorded).signing_failure
     assert isinstance(failure, KeyUnavailable)
     assert "rolled back" in str(failure)
-    assert "UNSEALED_TAIL" in dict(verify(recorded.folder).flags)
+    assert "UNSEALED_TAIL" in dict(verify(recorded.folder, recorded.keys).flags)
 
 
 def test_a_signature_that_never_got_into_the_store_is_made_up_for(recorded: Tape) -> None:
     """As after a crash between the signer's memory and the checkpoint's row."""
     size, _, _ = memory(recorded).read_bytes().partition(b" ")
-    assert int(size) == verify(recorded.folder).checkpoint[0]  # type: ignore[index]
+    assert int(size) == verify(recorded.folder, recorded.keys).checkpoint[0]  # type: ignore[index]
     memory(recorded).unlink()
     assert signing(recorded).signing_failure is None
-    assert verify(recorded.folder).exit_code == 0
+    assert verify(recorded.folder, recorded.keys).exit_code == 0
 
 
 def test_a_folder_for_keys_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_folder_for_keys_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         Writer.open(tmp_path / "store", tmp_path / "keys")
     (tmp_path / "keys").unlink()
     Writer.open(tmp_path / "store", tmp_path / "keys").close()
-    assert {finding.code for finding in verify(tmp_path / "store").findings} == {"V001"}
+    assert {finding.code for finding in verify(tmp_path / "store", tmp_path / "keys").findings} == {"V001"}
 
 
 def test_a_key_is_never_written_over(tmp_path: Path) -> None:

@@ -73,7 +73,11 @@ def test_t57_two_writers_on_one_run_never_fork_its_chain(tmp_path: Path) -> None
         with pytest.raises(InvalidEvent, match="closed: nothing may follow"):
             one.note(run, b"too late").result(60)
     assert sorted(seqs) == list(range(1, len(bodies) + 1))
-    assert verify(tmp_path / "store").exit_code == second(tmp_path / "store").exit_status == 0
-    with Reader.open(tmp_path / "store") as reader:
+    assert (
+        verify(tmp_path / "store", tmp_path / "keys").exit_code
+        == second(tmp_path / "store", tmp_path / "keys").exit_status
+        == 0
+    )
+    with Reader.open(tmp_path / "store", tmp_path / "keys") as reader:
         told = {event.seq: event for event in reader.events(run)}
         assert [reader.body(told[seq], getattr(told[seq].facts, "body", None)) for seq in seqs] == bodies

@@ -26,7 +26,7 @@ def attacker(tmp_path: Path) -> Iterator[Attacker]:
 def test_a_sound_run_is_read_as_it_is(tmp_path: Path) -> None:
     with tape(tmp_path) as made:
         run = made.run([Call()] * 3)
-    with Reader.open(made.folder) as reader:
+    with Reader.open(made.folder, made.keys) as reader:
         assert list(reader.linked_events(run)) == list(reader.events(run))
 
 
@@ -49,5 +49,8 @@ def test_a_run_with_an_event_that_does_not_fit_is_refused(
     run = attacker.run("closed")
     attack(attacker)
     attacker.close()
-    with Reader.open(attacker.folder) as reader, pytest.raises(Unlinked, match="is not as it was recorded"):
+    with (
+        Reader.open(attacker.folder, attacker.keys) as reader,
+        pytest.raises(Unlinked, match="is not as it was recorded"),
+    ):
         list(reader.linked_events(run))

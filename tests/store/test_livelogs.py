@@ -8,24 +8,28 @@ from pathlib import Path
 import pytest
 from sqlite_utils import Database
 
-from store import livelogs, schema
+from store import livelogs, schema, vault
 from store.database import transaction
 from store.livelogs import LiveLogs
 from store.payloads import bodies
-from store.splices.guard import Check
+from store.vault import Vault
 
 BODIES = [b"%d: the same words in each, and in a second one too; " % number * 30 for number in range(12)]
-
-
-def guard(run: str) -> Check:
-    return Check("store", run)
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as connection:
         schema.migrations.apply(Database(connection))
+        vault.found(connection, tmp_path / "keys", "store")
+        for run in ("one", "two", "run", "new", "other", *(f"run {number}" for number in range(4))):
+            Vault(tmp_path / "keys", "store").make(connection, run)
         yield connection
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Vault:
+    return Vault(tmp_path / "keys", "store")
 
 
 def put(db: sqlite3.Connection, logs: LiveLogs, run: str, body: bytes) -> int:
@@ -36,22 +40,22 @@ def put(db: sqlite3.Connection, logs: LiveLogs, run: str, body: bytes) -> int:
     return place
 
 
-def check(db: sqlite3.Connection, run: str, wanted: list[tuple[int, bytes]]) -> None:
-    stored = bodies(db, run, guard(run))
+def check(db: sqlite3.Connection, keys: Vault, run: str, wanted: list[tuple[int, bytes]]) -> None:
+    stored = bodies(db, run, keys.of(db, run).guard)
     assert [stored.body(place, len(body)) for place, body in wanted] == [body for _, body in wanted]
     assert stored.exact
 
 
-def test_bodies_of_many_transactions_come_back(db: sqlite3.Connection) -> None:
-    logs = LiveLogs(guard)
+def test_bodies_of_many_transactions_come_back(db: sqlite3.Connection, keys: Vault) -> None:
+    logs = LiveLogs(keys)
     for run in ("one", "two"):
-        check(db, run, [(put(db, logs, run, body), body) for body in BODIES])
+        check(db, keys, run, [(put(db, logs, run, body), body) for body in BODIES])
     ((rows,),) = db.execute("SELECT COUNT(*) FROM blocks WHERE run = 'one'")
     assert rows < len(BODIES)  # what stands around a block is not paid for each commit
 
 
-def test_a_transaction_that_failed_leaves_nothing(db: sqlite3.Connection) -> None:
-    logs = LiveLogs(guard)
+def test_a_transaction_that_failed_leaves_nothing(db: sqlite3.Connection, keys: Vault) -> None:
+    logs = LiveLogs(keys)
     wanted = [(put(db, logs, "run", BODIES[0]), BODIES[0])]
     with suppress(sqlite3.OperationalError), transaction(db):
         logs.add(db, "run", "shelf", BODIES[1])
@@ -60,12 +64,12 @@ def test_a_transaction_that_failed_leaves_nothing(db: sqlite3.Connection) -> Non
         db.execute("SELECT * FROM nothing")
     logs.rollback()
     wanted.append((put(db, logs, "run", BODIES[2]), BODIES[2]))
-    check(db, "run", wanted)
-    check(db, "new", [(put(db, logs, "new", BODIES[3]), BODIES[3])])
+    check(db, keys, "run", wanted)
+    check(db, keys, "new", [(put(db, logs, "new", BODIES[3]), BODIES[3])])
 
 
-def test_work_that_was_refused_is_undone_alone(db: sqlite3.Connection) -> None:
-    logs = LiveLogs(guard)
+def test_work_that_was_refused_is_undone_alone(db: sqlite3.Connection, keys: Vault) -> None:
+    logs = LiveLogs(keys)
     with transaction(db):
         wanted = [(logs.add(db, "run", "shelf", BODIES[0]), BODIES[0])]
         marks = logs.mark()
@@ -75,26 +79,26 @@ def test_work_that_was_refused_is_undone_alone(db: sqlite3.Connection) -> None:
         wanted.append((logs.add(db, "run", "shelf", BODIES[2]), BODIES[2]))
         logs.flush(db)
     logs.commit()
-    check(db, "run", wanted)
-    check(db, "other", [])
+    check(db, keys, "run", wanted)
+    check(db, keys, "other", [])
 
 
-def test_t57_two_writers_on_one_run_store_what_both_wrote(db: sqlite3.Connection) -> None:
-    writers = LiveLogs(guard), LiveLogs(guard)
-    check(db, "run", [(put(db, writers[at % 3 % 2], "run", body), body) for at, body in enumerate(BODIES)])
+def test_t57_two_writers_on_one_run_store_what_both_wrote(db: sqlite3.Connection, keys: Vault) -> None:
+    writers = LiveLogs(keys), LiveLogs(keys)
+    check(db, keys, "run", [(put(db, writers[at % 3 % 2], "run", body), body) for at, body in enumerate(BODIES)])
 
 
 def test_a_log_that_rests_gives_its_memory_back_and_goes_on(
-    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    db: sqlite3.Connection, keys: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(livelogs, "LOGS_MAX", 2)
-    logs = LiveLogs(guard)
+    logs = LiveLogs(keys)
     wanted: dict[str, list[tuple[int, bytes]]] = {}
     for number, body in enumerate(BODIES):
         run = f"run {number % 4}"
         wanted.setdefault(run, []).append((put(db, logs, run, body), body))
         assert len(logs) <= 2
     for run, places in wanted.items():
-        check(db, run, places)
+        check(db, keys, run, places)
     logs.drop("run 3")
     assert len(logs) == 1

@@ -37,7 +37,7 @@ def test_a_policy_is_noted_when_it_changes(made: Tape) -> None:
         ("retention", other, "default"),
     ]
     made.run([])
-    assert verify(made.folder).exit_code == 0
+    assert verify(made.folder, made.keys).exit_code == 0
 
 
 def test_the_rules_of_redaction_are_held_against_those_of_the_newest_run(made: Tape) -> None:

@@ -19,7 +19,7 @@ def test_a_run_is_found_by_what_people_call_it(open_tape: Tape) -> None:
     older, newer = open_tape.run([Call()], "twin"), open_tape.run([Call(), Call()], "twin")
     replay = open_tape.run([], "other", mode="replay")
     nameless = open_tape.run([])
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         assert reader.find("twin").id == newer
         assert reader.find(older).id == older
         assert reader.find(older[:-1]).id == older
@@ -39,7 +39,7 @@ def test_a_damaged_run_hides_no_other(open_tape: Tape) -> None:
     attacker = Attacker(open_tape.folder)
     attacker.db.execute("UPDATE events SET event = x'ff00' WHERE run = ? AND seq = 0", (broken,))
     attacker.close()
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         listed = reader.runs()
     assert [(run.id, run.name, run.reason) for run in listed] == [
         (broken, "broken", "damaged"),
@@ -53,7 +53,7 @@ def test_a_damaged_run_hides_no_other(open_tape: Tape) -> None:
 def test_a_word_that_means_no_run_says_what_there_is(open_tape: Tape, word: str) -> None:
     open_tape.run([], "contract")
     open_tape.run([])
-    with Reader.open(open_tape.folder) as reader, pytest.raises(UnknownRun) as caught:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader, pytest.raises(UnknownRun) as caught:
         reader.find(word)
     assert "contract" in caught.value.hint
 
@@ -61,21 +61,21 @@ def test_a_word_that_means_no_run_says_what_there_is(open_tape: Tape, word: str)
 def test_a_beginning_of_several_ids_asks_for_more(open_tape: Tape) -> None:
     for _ in range(3):
         open_tape.run([])
-    with Reader.open(open_tape.folder) as reader, pytest.raises(UnknownRun, match="more than one"):
+    with Reader.open(open_tape.folder, open_tape.keys) as reader, pytest.raises(UnknownRun, match="more than one"):
         reader.find(reader.runs()[0].id[:3])
 
 
 def test_a_name_is_found_though_ids_begin_so(open_tape: Tape) -> None:
     runs = [open_tape.run([]), open_tape.run([])]
     named = open_tape.run([], runs[0][:4])
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         assert reader.find(runs[0][:4]).id == named
 
 
 def test_an_open_run_is_told_as_open(open_tape: Tape) -> None:
     run = open_tape.run([Call(answer=None)], close=False)
     open_tape.note(run, b"x").result(30)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         info = reader.run(run)
         assert (info.closed, info.reason, info.exit_code, info.events, info.steps) == ("", None, None, 3, 2)
         assert [exchange.outcome for exchange in exchanges(reader.events(run))] == [None]
@@ -83,7 +83,7 @@ def test_an_open_run_is_told_as_open(open_tape: Tape) -> None:
 
 def test_an_event_and_its_hash_are_found_by_seq(open_tape: Tape) -> None:
     run = open_tape.run([Call()])
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         assert reader.event(run, 1).type == "http.request"
         assert reader.event_hash(run, 1).hex() == reader.event(run, 2).place.prev
         for missing in (lambda: reader.event(run, 9), lambda: reader.event_hash(run, 9), lambda: reader.run("r")):
@@ -93,7 +93,7 @@ def test_an_event_and_its_hash_are_found_by_seq(open_tape: Tape) -> None:
 
 def test_what_is_known_of_a_body_is_known_without_reading_it(open_tape: Tape) -> None:
     run = open_tape.run([Call(body=b"x" * 5000)])
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         event = reader.event(run, 1)
         assert isinstance(event.facts, HttpRequest)
         assert event.facts.body is not None
@@ -134,7 +134,7 @@ def test_a_damaged_or_erased_body_is_unavailable(attacker: Attacker, statement: 
     attacker.db.execute(statement)
     run = attacker.run("closed")
     attacker.close()
-    with Reader.open(attacker.folder) as reader:
+    with Reader.open(attacker.folder, attacker.keys) as reader:
         event = reader.event(run, MIDDLE)
         assert isinstance(event.facts, HttpRequest)
         with pytest.raises(BodyUnavailable):
@@ -145,7 +145,7 @@ def test_a_body_of_another_event_is_not_passed_off_as_this_ones(attacker: Attack
     run = attacker.run("closed")
     attacker.body(run, MIDDLE, "/body", b'{"q":1}')
     attacker.close()
-    with Reader.open(attacker.folder) as reader:
+    with Reader.open(attacker.folder, attacker.keys) as reader:
         event = reader.event(run, MIDDLE)
         assert isinstance(event.facts, HttpRequest)
         with pytest.raises(BodyUnavailable):
@@ -158,7 +158,7 @@ def test_a_run_whose_ends_are_damaged_is_named(attacker: Attacker, seq: int, raw
     run = attacker.run("closed")
     attacker.put(run, seq, raw)
     attacker.close()
-    with Reader.open(attacker.folder) as reader:
+    with Reader.open(attacker.folder, attacker.keys) as reader:
         assert reader.identify("closed") == run
         assert {each.id: each.reason for each in reader.runs()}[run] == "damaged"
         with pytest.raises(Malformed, match=run):
@@ -169,7 +169,7 @@ def test_a_run_that_does_not_begin_with_its_opening_is_damaged(attacker: Attacke
     run = attacker.run("closed")
     attacker.db.execute("DELETE FROM events WHERE seq = 0")
     attacker.close()
-    with Reader.open(attacker.folder) as reader, pytest.raises(Malformed, match="begin"):
+    with Reader.open(attacker.folder, attacker.keys) as reader, pytest.raises(Malformed, match="begin"):
         reader.run(run)
 
 
@@ -177,13 +177,13 @@ def test_a_store_whose_log_has_no_beginning_cannot_be_read(attacker: Attacker) -
     attacker.db.execute("DELETE FROM leaves")
     attacker.close()
     with pytest.raises(StoreUnusable, match="no log"):
-        Reader.open(attacker.folder)
+        Reader.open(attacker.folder, attacker.keys)
 
 
 def test_a_reader_takes_no_lock_and_sees_what_is_committed_meanwhile(open_tape: Tape) -> None:
     run = open_tape.open()
     open_tape.note(run, b"1").result(30)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         walking = reader.events(run)
         next(walking)
         open_tape.note(run, b"2").result(30)

@@ -83,7 +83,7 @@ def killed(folder: Path, seed: int, source: Random) -> Acknowledged:
 def check(folder: Path, seed: int, said: Acknowledged) -> int:
     """Checks the run against what was acknowledged; how many of its requests were still open."""
     written = calls(seed, EXCHANGES)
-    with Reader.open(folder / "store") as reader:
+    with Reader.open(folder / "store", folder / "keys") as reader:
         found = exchanges(reader.events(said.run))
         assert set(said.requests.items()) <= {(number, each.request.seq) for number, each in enumerate(found)}
         assert set(said.outcomes.items()) <= {(number, _seq(each)) for number, each in enumerate(found)}
@@ -93,7 +93,7 @@ def check(folder: Path, seed: int, said: Acknowledged) -> int:
         assert isinstance(closed, RunClose)
         assert (closed.reason, closed.clock) == ("crash_recovered", "resumed")
         assert reader.find("last").closed
-    verdict = verify(folder / "store")
+    verdict = verify(folder / "store", folder / "keys")
     assert (verdict.exit_code, dict(verdict.flags).get("UNSEALED_TAIL")) == (0, None), verdict.findings
     return closed.partial
 
@@ -149,9 +149,9 @@ def test_two_processes_write_into_one_store_at_once(tmp_path: Path, sample: Samp
             for line in lines.splitlines():
                 said[-1].hear(line)
             assert process.returncode == 0
-    verdict = verify(tmp_path / "store")
+    verdict = verify(tmp_path / "store", tmp_path / "keys")
     assert (verdict.exit_code, verdict.runs) == (0, 2), verdict.findings
-    with Reader.open(tmp_path / "store") as reader:
+    with Reader.open(tmp_path / "store", tmp_path / "keys") as reader:
         for each in said:
             found = exchanges(reader.events(each.run))
             assert each.closed
@@ -168,7 +168,7 @@ def test_an_open_run_of_a_living_writer_is_left_alone(tmp_path: Path) -> None:
         with tape(tmp_path) as other:
             other.run([Call()])
         living.answer(run, Call(), asked).result(30)
-        with Reader.open(living.folder) as reader:
+        with Reader.open(living.folder, living.keys) as reader:
             assert reader.run(run).closed == ""
             assert [exchange.error for exchange in exchanges(reader.events(run))] == [None]
 
@@ -180,7 +180,7 @@ def test_a_run_that_was_left_open_is_ended_by_the_next_writer(tmp_path: Path) ->
         first.writer.piece(run, asked, "head", stored(HEAD))
         first.writer.piece(run, asked, "answer", stored(b"par"))
         first.writer.piece(run, asked, "answer", stored(b"tial"))
-    with tape(tmp_path), Reader.open(first.folder) as reader:
+    with tape(tmp_path), Reader.open(first.folder, first.keys) as reader:
         (exchange,) = exchanges(reader.events(run))
         assert exchange.response is not None
         assert exchange.outcome is not None
@@ -195,7 +195,7 @@ def test_an_upload_whose_answer_came_early_is_ended_too(tmp_path: Path) -> None:
         asked = first.request(run, Call(), streaming=True)
         first.writer.piece(run, asked, "upload", stored(b"half of it"))
         first.answer(run, Call(), asked)
-    with tape(tmp_path), Reader.open(first.folder) as reader:
+    with tape(tmp_path), Reader.open(first.folder, first.keys) as reader:
         (exchange,) = exchanges(reader.events(run))
         assert exchange.upload is not None
         assert isinstance(exchange.upload.facts, HttpRequestEnd)
@@ -203,7 +203,7 @@ def test_an_upload_whose_answer_came_early_is_ended_too(tmp_path: Path) -> None:
         assert reader.body(exchange.upload, exchange.upload.facts.body) == b"half of it"
         assert exchange.response is not None
         assert exchange.response.ended == "complete"
-    assert verify(first.folder).exit_code == 0
+    assert verify(first.folder, first.keys).exit_code == 0
 
 
 def test_a_damaged_run_that_was_left_open_keeps_nobody_out(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_damaged_run_that_was_left_open_keeps_nobody_out(tmp_path: Path) -> No
     with tape(tmp_path) as second:
         assert set(second.writer.unrecovered) == {damaged}
         second.run([Call()])
-        with Reader.open(first.folder) as reader:
+        with Reader.open(first.folder, first.keys) as reader:
             assert reader.run(sound).reason == "crash_recovered"
             assert len(list(readable(reader, damaged))) == 1
 
@@ -236,8 +236,8 @@ def test_a_pending_head_that_was_damaged_gives_an_outcome_all_the_same(tmp_path:
     attacker = Attacker(first.folder)
     attacker.db.execute("UPDATE pending SET piece = x'7b' WHERE part = 'head'")
     attacker.close()
-    with tape(tmp_path), Reader.open(first.folder) as reader:
+    with tape(tmp_path), Reader.open(first.folder, first.keys) as reader:
         (exchange,) = exchanges(reader.events(run))
         assert exchange.error is not None
         assert exchange.error.kind == "recorder_stopped"
-    assert verify(first.folder).exit_code == 0
+    assert verify(first.folder, first.keys).exit_code == 0

@@ -47,7 +47,7 @@ def prune(made: Tape, run: str) -> None:
 
 def codes(made: Tape, run: str | None = None) -> list[list[str]]:
     """What both verifiers find."""
-    found = verify(made.folder, run).findings, second(made.folder, run).findings
+    found = verify(made.folder, made.keys, run).findings, second(made.folder, made.keys, run).findings
     return [[each.code for each in findings] for findings in found]
 
 
@@ -61,11 +61,11 @@ def tables(made: Tape) -> dict[str, list[str]]:
 def test_a_pruned_run_is_gone_on_record_and_the_store_verifies_with_a_count(made: Tape) -> None:
     run, other = record(made, "old"), made.run([Call(body=b"stays")], "new")
     prune(made, run)
-    verdict = verify(made.folder)
+    verdict = verify(made.folder, made.keys)
     assert (verdict.word, dict(verdict.flags)["RUNS_PRUNED"]) == ("VERIFIED", 1)
     assert codes(made) == [[], []]
-    assert second(made.folder).counts["RUNS_PRUNED"] == 1
-    with Reader.open(made.folder) as reader:
+    assert second(made.folder, made.keys).counts["RUNS_PRUNED"] == 1
+    with Reader.open(made.folder, made.keys) as reader:
         assert [each.id for each in reader.runs()] == [other]
     everything = [path.read_bytes() for path in made.folder.rglob("*") if path.is_file()]
     assert not [raw for raw in everything if CANARY in raw]
@@ -80,7 +80,7 @@ def test_every_table_that_has_rows_of_a_run_is_emptied_of_it(made: Tape) -> None
 def test_a_store_of_which_every_run_was_pruned_verifies(made: Tape) -> None:
     prune(made, record(made))
     assert codes(made) == [[], []]
-    assert verify(made.folder).exit_code == second(made.folder).exit_status == 0
+    assert verify(made.folder, made.keys).exit_code == second(made.folder, made.keys).exit_status == 0
 
 
 def test_t12_a_run_that_was_cut_out_without_a_record_is_found(made: Tape) -> None:
@@ -116,7 +116,7 @@ def test_an_open_run_and_one_that_is_held_stay(made: Tape) -> None:
     assert codes(made) == [[], []]
     made.writer.hold(HoldReleased(run=held, by="operator", reason="it is settled")).result(30)
     prune(made, held)
-    assert dict(verify(made.folder).flags)["RUNS_PRUNED"] == 1
+    assert dict(verify(made.folder, made.keys).flags)["RUNS_PRUNED"] == 1
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 2000])
@@ -192,4 +192,4 @@ def test_a_copy_made_before_keeps_what_it_had(made: Tape, tmp_path: Path) -> Non
     shutil.copytree(made.folder, tmp_path / "backup")
     prune(made, run)
     with suppress(OSError):
-        assert verify(tmp_path / "backup", run).exit_code == 0
+        assert verify(tmp_path / "backup", tmp_path / "keys", run).exit_code == 0

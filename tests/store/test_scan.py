@@ -68,7 +68,7 @@ def place(tmp_path: Path) -> Path:
 
 def test_what_got_through_is_found_by_its_place_and_class(place: Path) -> None:
     run = written(place, careless=True)
-    with Reader.open(place / "store") as reader:
+    with Reader.open(place / "store", place / "keys") as reader:
         scan = Scan(reader, ["environment-secret"])
         found = list(scan.run(run))
     assert found == [
@@ -83,5 +83,5 @@ def test_what_got_through_is_found_by_its_place_and_class(place: Path) -> None:
 
 def test_marks_are_no_findings(place: Path) -> None:
     run = written(place, careless=False)
-    with Reader.open(place / "store") as reader:
+    with Reader.open(place / "store", place / "keys") as reader:
         assert list(Scan(reader, ["environment-secret"]).run(run)) == []

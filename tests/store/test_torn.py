@@ -65,7 +65,7 @@ def torn(tmp_path_factory: pytest.TempPathFactory) -> Torn:
 
 
 def names(folder: Path) -> set[str]:
-    with Reader.open(folder) as reader:
+    with Reader.open(folder, folder.parent / "keys") as reader:
         return {run.name for run in reader.runs()}
 
 
@@ -73,11 +73,11 @@ def agreed(torn: Torn, folder: Path) -> bool:
     """Fails unless what is there is a moment of the store, to which its signer says what he has to; whether it is the
     last one.
     """
-    verdict = verify(folder)
+    verdict = verify(folder, folder.parent / "keys")
     assert (verdict.exit_code, verdict.findings) == (0, ())
     assert names(folder) >= {"one"}
     (known,) = torn.signed.values()
-    remembered_by_signer = verify(folder, terms=Terms(signed=torn.signed))
+    remembered_by_signer = verify(folder, folder.parent / "keys", terms=Terms(signed=torn.signed))
     assert verdict.checkpoint is not None
     is_last = verdict.checkpoint[0] == known.size
     assert remembered_by_signer.exit_code in ((0,) if is_last else (0, 21))
@@ -105,7 +105,7 @@ def test_without_its_write_ahead_log_a_store_is_what_it_was_before_and_its_signe
     folder = torn.with_wal(None)
     assert not agreed(torn, folder)
     assert names(folder) == {"one"}
-    verdict = verify(folder, terms=Terms(signed=torn.signed))
+    verdict = verify(folder, folder.parent / "keys", terms=Terms(signed=torn.signed))
     assert [each.code for each in verdict.findings] == ["V501"]
     assert verdict.exit_code == 21
 
@@ -125,7 +125,7 @@ def test_half_a_page_in_the_file_is_found_or_changes_nothing(torn: Torn, sample:
     for content in halves(torn, sample.source(), sample.count(30, 500)):
         (folder / FILE_NAME).write_bytes(content)
         try:
-            verified = verify(folder).exit_code == 0
+            verified = verify(folder, folder.parent / "keys").exit_code == 0
         except EdgetapeError:
             continue
         if verified:

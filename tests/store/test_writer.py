@@ -28,7 +28,7 @@ NO_CONTENT = Draft(Note(kind="state", body=Body(body="#0")))
 def test_events_stand_in_the_order_in_which_they_were_given(open_tape: Tape, sample: Sample) -> None:
     calls = seeded(sample.source(), 60)
     run = open_tape.run(calls)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         found = list(reader.events(run))
         assert [event.seq for event in found] == list(range(122))
         assert all(one.place.mono_us <= other.place.mono_us for one, other in pairwise(found))
@@ -78,7 +78,7 @@ def test_an_outcome_names_its_request_even_in_the_same_commit(open_tape: Tape) -
     answered = [open_tape.answer(run, *pair) for pair in reversed(list(zip(calls, asked, strict=True)))]
     for ticket in answered:
         ticket.result(30)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         named = [event.facts.req for event in reader.events(run) if isinstance(event.facts, HttpResponse)]
     assert named == [ticket.seq for ticket in reversed(asked)]
 
@@ -89,7 +89,7 @@ def test_a_tunnel_names_its_beginning(open_tape: Tape) -> None:
     closed = open_tape.writer.append(
         run, Draft(TunnelClose(open=-1, sent_bytes=1, received_bytes=2, duration_us=3)), after=opened
     )
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         closed.result(30)
         facts = reader.event(run, 2).facts
     assert isinstance(facts, TunnelClose)
@@ -99,7 +99,7 @@ def test_a_tunnel_names_its_beginning(open_tape: Tape) -> None:
 def test_the_same_name_twice_gives_two_runs_and_the_name_means_the_newer(open_tape: Tape) -> None:
     first, second = open_tape.run([Call()], "twin"), open_tape.run([], "twin")
     assert first != second
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         assert reader.find("twin").id == second
         assert {run.id for run in reader.runs()} == {first, second}
 
@@ -181,7 +181,7 @@ def test_a_run_that_is_closed_gives_its_dangling_requests_outcomes(open_tape: Ta
     for number in range(3):
         open_tape.request(run, Call(b"/%d" % number))
     open_tape.writer.close_run(run, "operator").result(30)
-    with Reader.open(open_tape.folder) as reader:
+    with Reader.open(open_tape.folder, open_tape.keys) as reader:
         found = exchanges(reader.events(run))
         assert [exchange.error.kind for exchange in found if exchange.error] == ["recorder_stopped"] * 3
         closed = list(reader.events(run))[-1].facts
@@ -198,14 +198,14 @@ def test_a_writer_that_is_closed_says_so_and_may_be_closed_again(tmp_path: Path)
         with pytest.raises(StoreUnusable, match="closed"):
             ticket.result(30)
     made.writer.close()
-    assert verify(made.folder).exit_code == 0
+    assert verify(made.folder, made.keys).exit_code == 0
 
 
 def test_a_checkpoint_covers_what_was_there_before_it(open_tape: Tape) -> None:
     run = open_tape.open()
     open_tape.note(run, b"x")
     open_tape.writer.checkpoint().result(30)
-    sealed = verify(open_tape.folder)
+    sealed = verify(open_tape.folder, open_tape.keys)
     assert "UNSEALED_TAIL" not in dict(sealed.flags)
     open_tape.note(run, b"y").result(30)
-    assert dict(verify(open_tape.folder).flags)["UNSEALED_TAIL"] == 1
+    assert dict(verify(open_tape.folder, open_tape.keys).flags)["UNSEALED_TAIL"] == 1

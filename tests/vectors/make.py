@@ -6,9 +6,14 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from store import storekey
 from store.core import canonical, checkpoint, chunks, digest, draft, event, leaf, merkle, shape
+from store.core.aead import KEY_BYTES, NONCE_BYTES, Aead
 from store.core.checkpoint import Checkpoint
 from store.core.chunks import Chunk
+from store.core.veil import Veil
+from store.splices.guard import Cipher
+from store.splices.stream import Block, Span
 from tests.vectors import refused, samples
 
 FOLDER = Path(__file__).parent
@@ -21,6 +26,7 @@ def made() -> Mapping[str, str]:
     vectors: dict[str, Vectors] = {
         "canonical.json": _canonical(),
         "hashes.json": _hashes(),
+        "keys.json": _keys(),
         "events.json": _events(),
         "leaves.json": _leaves(),
         "trees.json": _trees(),
@@ -40,7 +46,7 @@ def _canonical() -> Vectors:
 
 def _hashes() -> Vectors:
     raw = b'{"a":1}'
-    salt, body = samples.salts()(), b"hello"
+    salt, body = samples.salts()(""), b"hello"
     return [
         {"label": "edgetape/event/v1", "event": raw.decode(), "hash": digest.event_hash(raw).hex()},
         {
@@ -60,11 +66,53 @@ def _hashes() -> Vectors:
     ]
 
 
+def _keys() -> Vectors:
+    """What a store keeps with these keys, the nonce being what it never is."""
+    store_key, payload, salt = (bytes([number]) * KEY_BYTES for number in (1, 2, 3))
+    opener = Aead(store_key, lambda: bytes(NONCE_BYTES))
+    wrapped: Vectors = [
+        {
+            "store_key": store_key.hex(),
+            "origin": samples.ORIGIN,
+            "run": run,
+            "kind": kind,
+            "key": key.hex(),
+            "wrapped": opener.close(key, storekey.about(samples.ORIGIN, run, kind)).hex(),
+        }
+        for run, kind, key in (("", "store", b""), (samples.RUN, "payload", payload), (samples.RUN, "salt", salt))
+    ]
+    block = Block(Span(3, 100, 50, 2), b"a part of a frame")
+    stored = Cipher(payload, samples.ORIGIN, samples.RUN, lambda: bytes(NONCE_BYTES)).close(block)
+    blocks: Vectors = [
+        {
+            "payload_key": payload.hex(),
+            "block": {"number": 3, "start": 100, "length": 50, "frame": 2},
+            "content": block.content.hex(),
+            "stored": stored.hex(),
+        }
+    ]
+    digested = digest.body_digest(b"hello")
+    masked = [Veil(salt).kept(7, "/body", own, digested) for own in (samples.salts()(""), Veil(salt).salt(7, "/body"))]
+    openings: Vectors = [
+        {
+            "salt_key": salt.hex(),
+            "seq": 7,
+            "pointer": "/body",
+            "kept_salt": kept.hex(),
+            "kept_digest": hidden.hex(),
+            "salt": Veil(salt).shown(7, "/body", kept, hidden)[0].hex(),
+            "sha256": digested.hex(),
+        }
+        for kept, hidden in masked
+    ]
+    return [*wrapped, *blocks, *openings]
+
+
 def _events() -> Vectors:
     vectors: Vectors = []
     prev = digest.genesis_prev(samples.ORIGIN, samples.RUN)
     for seq, (name, facts, contents) in enumerate(samples.events()):
-        members, openings = draft.seal(draft.Draft(facts, contents), samples.salts(seq))
+        members, openings = draft.seal(*draft.weighed(draft.Draft(facts, contents)), samples.salts(seq))
         place = event.Place(samples.RUN, seq, prev.hex(), samples.TIME, seq * 1000)
         raw = event.encode(place, members)
         prev = digest.event_hash(raw)

@@ -34,10 +34,10 @@ CHUNKS: Sequence[Sequence[tuple[int, int]]] = (
 CHECKPOINT_SIZES = (0, 1, 7, 20_852_163, 2**53 - 1)
 
 
-def salts(start: int = 0) -> Callable[[], bytes]:
+def salts(start: int = 0) -> Callable[[str], bytes]:
     """A source of salts that are anything but random."""
     drawn = iter(range(start * 100, start * 100 + 100))
-    return lambda: hashlib.sha256(b"salt %d" % next(drawn)).digest()
+    return lambda _: hashlib.sha256(b"salt %d" % next(drawn)).digest()
 
 
 def events() -> Iterator[tuple[str, Facts, tuple[bytes, ...]]]:

@@ -48,7 +48,7 @@ def test_it_shows_what_each_key_may_sign(place: Folders, capsys: pytest.CaptureF
     ]
     assert shown["keys"][0]["vkey"] == first
     assert shown["origin"] == first.split("+")[0]
-    assert len(said(place, capsys, "keys", "show").splitlines()) == 3
+    assert len(said(place, capsys, "keys", "show").splitlines()) == 4  # heads, two that sign, the store key
 
 
 def test_a_store_may_begin_with_a_key_that_a_command_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,3 +87,41 @@ def test_the_key_in_force_cannot_be_revoked(place: Folders, capsys: pytest.Captu
     key = said(place, capsys, "keys", "export")
     assert run([*place.options, "keys", "revoke", key]) == 3
     assert "hint: edgetape keys rotate" in capsys.readouterr().err
+
+
+def test_the_store_key_is_listed_and_can_be_changed(place: Folders, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = json.loads(said(place, capsys, "keys", "show", "--json"))["store_key"]
+    assert shown["file"].endswith(".storekey")
+    assert f"{shown['id']}  store key" in said(place, capsys, "keys", "show")
+    rotated = json.loads(said(place, capsys, "keys", "rotate", "--store-key", "--json"))
+    assert rotated["old_file"] == shown["file"]
+    assert json.loads(said(place, capsys, "keys", "show", "--json"))["store_key"] == rotated["store_key"]
+    assert said(place, capsys, "verify").startswith("VERIFIED")
+    assert run([*place.options, "keys", "rotate", "--store-key", "--sign-command", "true"]) == 2
+
+
+def test_without_the_store_key_every_verb_says_so_in_one_sentence(
+    place: Folders, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (path,) = place.keys.glob("*.storekey")
+    path.unlink()
+    for words in (
+        ["scan"],
+        ["replay", "last", "--no-confine"],
+        ["export", "last", "-o", str(tmp_path / "x.zip")],
+        ["erase", "last"],
+    ):
+        reason = ["--reason", "x"] if words[0] == "erase" else []
+        assert run([*place.options, *words, *reason]) == (125 if words[0] == "replay" else 3), words
+        err = capsys.readouterr().err
+        assert "the store key of this store is missing" in err
+        assert "Traceback" not in err
+    assert run([*place.options, "verify"]) == 30
+    told = capsys.readouterr()
+    assert told.out.startswith("INCOMPLETE")
+    assert "PAYLOADS_LOCKED" in told.out
+    assert "could not be opened" in told.err
+    assert json.loads(said(place, capsys, "keys", "show", "--json"))["store_key"] is None
+    assert run([*place.options, "show", "last"]) == 0
+    assert run([*place.options, "show", "last", "1"]) == 0
+    assert run([*place.options, "export", "last", "--without-bodies", "-o", str(tmp_path / "x.zip")]) == 0

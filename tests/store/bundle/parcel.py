@@ -23,7 +23,7 @@ type Record = dict[str, object]
 
 def export(folder: Path, *words: str, proofs: bool = False, bodies: bool = True) -> bytes:
     """The bytes of a bundle."""
-    with excerpt(folder, words) as taken:
+    with excerpt(folder, folder.parent / "keys", words) as taken:
         return b"".join(container.pack(members(taken, REPORT, proofs=proofs, bodies=bodies)))
 
 

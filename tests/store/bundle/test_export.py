@@ -54,7 +54,7 @@ def test_without_bodies_nothing_that_was_said_is_in_it(recorded: Path, raw: byte
 
 
 def test_with_proofs_no_other_run_is_named(recorded: Path, raw: bytes, tmp_path: Path) -> None:
-    with Reader.open(recorded) as reader:
+    with Reader.open(recorded, recorded.parent / "keys") as reader:
         other = reader.find("closed").id
     proven = export(recorded, "other", proofs=True)
     assert other.encode() in export(recorded, "other")
@@ -84,6 +84,9 @@ def test_what_does_not_verify_is_not_written(tmp_path: Path) -> None:
     attacker.edit(run, 2, lambda record: record.update(status=201), rechain=False)
     attacker.close()
     out = tmp_path / "out"
-    with excerpt(tmp_path / "store", ["closed"]) as taken, pytest.raises(StoreUnusable, match="V203"):
+    with (
+        excerpt(tmp_path / "store", tmp_path / "keys", ["closed"]) as taken,
+        pytest.raises(StoreUnusable, match="V203"),
+    ):
         write(out / "bundle.zip", members(taken, REPORT, proofs=False, bodies=True))
     assert list(out.iterdir()) == []

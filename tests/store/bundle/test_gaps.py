@@ -28,8 +28,11 @@ def test_a_bundle_with_a_gap_is_incomplete_everywhere_and_still_evidence(tmp_pat
     code, found, line = judge(path)
     assert (code, found) == (30, [])
     assert "GAPS 1" in line
-    with excerpt(made.folder, [run]) as taken:
+    with excerpt(made.folder, made.keys, [run]) as taken:
         assert write(tmp_path / "again.zip", members(taken, REPORT, proofs=True, bodies=False)).is_sound
     with tape(tmp_path / "elsewhere") as other:
         take_in(path, other.writer)
-    assert (verify(other.folder).word, verify(other.folder, run).word) == ("INCOMPLETE", "INCOMPLETE")
+    assert (verify(other.folder, other.keys).word, verify(other.folder, other.keys, run).word) == (
+        "INCOMPLETE",
+        "INCOMPLETE",
+    )

@@ -41,12 +41,12 @@ def test_an_imported_run_is_proven_shown_and_named_with_its_origin(
         made.run([Call(body=b"own")], "own")
     (run,) = brought(bundle, tmp_path / "here")
     here = tmp_path / "here" / "store"
-    assert second.verify(here).exit_status == 0
+    assert second.verify(here, here.parent / "keys").exit_status == 0
     for word in (None, run, "own"):
-        verdict = verify(here, word)
+        verdict = verify(here, here.parent / "keys", word)
         assert (verdict.exit_code, verdict.findings) == (0, ())
         assert not {"UNSEALED_TAIL", "STALE_CATALOGUE"} & dict(verdict.flags).keys()
-    with Reader.open(here) as reader, Reader.open(recorded) as source:
+    with Reader.open(here, here.parent / "keys") as reader, Reader.open(recorded, recorded.parent / "keys") as source:
         info = reader.find(run)
         assert (info.name, info.origin) == ("closed", source.origin)
         assert info == source.find("closed")
@@ -71,7 +71,7 @@ def test_several_runs_open_ones_and_proven_ones_come_in_too(
 ) -> None:
     path = Parcel(export(recorded, *words, proofs=proofs)).write(tmp_path / "some.zip")
     assert len(brought(path, tmp_path / "here")) == len(words)
-    assert verify(tmp_path / "here" / "store").exit_code == 0
+    assert verify(tmp_path / "here" / "store", tmp_path / "here" / "keys").exit_code == 0
 
 
 def test_what_does_not_verify_or_is_not_whole_is_refused(recorded: Path, parcel: Parcel, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_what_does_not_verify_or_is_not_whole_is_refused(recorded: Path, parcel:
     (tmp_path / "none.zip").write_bytes(b"none")
     with pytest.raises(NotImported):
         brought(tmp_path / "none.zip", tmp_path / "here")
-    with Reader.open(tmp_path / "here" / "store") as reader:
+    with Reader.open(tmp_path / "here" / "store", tmp_path / "here" / "keys") as reader:
         assert reader.runs() == []
 
 
@@ -129,6 +129,6 @@ def test_an_imported_run_is_held_against_its_leaf(change, code: str, bundle: Pat
     attacker = Attacker(tmp_path / "here" / "store")
     change(attacker, run)
     attacker.close()
-    verdict = verify(tmp_path / "here" / "store")
-    assert verdict.exit_code == second.verify(tmp_path / "here" / "store").exit_status == 20
+    verdict = verify(tmp_path / "here" / "store", tmp_path / "here" / "keys")
+    assert verdict.exit_code == second.verify(tmp_path / "here" / "store", tmp_path / "here" / "keys").exit_status == 20
     assert code in {each.code for each in verdict.findings}

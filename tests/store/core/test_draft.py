@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.core import canonical, digest, draft, event, shape
-from store.core.draft import PAIRS_BYTES_MAX, TEXT_BYTES_MAX, Draft, Sheet, commitments, seal
+from store.core.draft import PAIRS_BYTES_MAX, TEXT_BYTES_MAX, Draft, Sheet, commitments, seal, weighed
 from store.core.model import EVENT_TYPES, Facts, HttpRequest, HttpResponse
 from store.core.redact import Redacted, stored
 from store.core.text import Apart, Body, Headers, Text, text_bytes
@@ -49,7 +49,7 @@ def named_by(members: canonical.Record) -> dict[str, str]:
 
 @pytest.mark.parametrize("name, facts, contents", [*samples.events()])
 def test_every_commitment_of_an_event_has_its_opening(name: str, facts: Facts, contents: tuple[bytes, ...]) -> None:
-    members, openings = seal(Draft(facts, contents), samples.salts())
+    members, openings = seal(*weighed(Draft(facts, contents)), samples.salts())
     found = named_by(members)
     assert {opening.pointer for opening in openings} == set(found), name
     for opening in openings:
@@ -64,7 +64,7 @@ def test_bodies_wherever_they_stand_are_committed_once_each(contents: list[bytes
     sheet = Sheet()
     headers = sheet.pairs([(stored(b"x-%d" % number), stored(each)) for number, each in enumerate(contents)])
     drafted = request(sheet, sheet.text(stored(path)), headers, sheet.apart(stored(b"body")))
-    members, openings = seal(drafted, samples.salts())
+    members, openings = seal(*weighed(drafted), samples.salts())
     assert sorted(opening.content for opening in openings) == sorted(drafted.contents)
     assert {opening.pointer: _named(opening) for opening in openings} == named_by(members)
     raw = canonical.encode(members)
@@ -79,7 +79,7 @@ def _named(opening: draft.Opening) -> str:
 def test_the_same_body_twice_has_two_commitments() -> None:
     sheet = Sheet()
     drafted = request(sheet, sheet.apart(stored(b"same")), body=sheet.apart(stored(b"same")))
-    members, _ = seal(drafted, samples.salts())
+    members, _ = seal(*weighed(drafted), samples.salts())
     assert len(set(named_by(members).values())) == 2
 
 
@@ -150,7 +150,7 @@ def test_no_text_of_the_wire_makes_a_record_too_long(raw: bytes) -> None:
             receipt=text(),
         )
     )
-    members, openings = seal(drafted, samples.salts())
+    members, openings = seal(*weighed(drafted), samples.salts())
     raw_event = event.encode(event.Place(samples.RUN, 1, samples.HEX, samples.TIME, 0), members)
     facts = event.decode(raw_event).facts
     assert set(commitments(facts)) == {opening.pointer for opening in openings}
@@ -173,5 +173,5 @@ def test_every_body_gets_a_salt_of_its_own() -> None:
         sheet, sheet.apart(Redacted(b"", 0)), sheet.apart(Redacted(b"", 0)), sheet.apart(Redacted(b"", 0))
     )
     numbers = count()
-    _, openings = seal(drafted, lambda: next(numbers).to_bytes(32))
+    _, openings = seal(*weighed(drafted), lambda _: next(numbers).to_bytes(32))
     assert sorted(int.from_bytes(opening.salt) for opening in openings) == [0, 1, 2]

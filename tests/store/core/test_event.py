@@ -22,7 +22,7 @@ PLACE = Place(samples.RUN, 3, samples.HEX, samples.TIME, 17)
 
 
 def encoded(facts: Facts, contents: tuple[bytes, ...]) -> bytes:
-    members, _ = draft.seal(draft.Draft(facts, contents), samples.salts())
+    members, _ = draft.seal(*draft.weighed(draft.Draft(facts, contents)), samples.salts())
     return event.encode(PLACE, members)
 
 

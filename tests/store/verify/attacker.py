@@ -15,9 +15,10 @@ from store.core.checkpoint import Checkpoint, VerifierKey
 from store.database import FILE_NAME
 from store.payloads import bodies
 from store.splices import stream
-from store.splices.guard import Check
+from store.splices.guard import Guard
 from store.splices.splicer import Splicer
 from store.splices.stream import Block, Span
+from store.vault import RunKeys, Vault
 from tests.store.verify.rolling import roll, unrolled
 
 type Record = dict[str, object]
@@ -54,6 +55,31 @@ class Attacker:
         self.db.execute(f"ALTER TABLE doubled RENAME TO {table}")
         done = self.db.execute(f"INSERT INTO {table} SELECT * FROM {table} WHERE {where}", values)
         assert done.rowcount == 1
+
+    @property
+    def keys(self) -> Path:
+        """Where the keys of the store lie, which mostly he has not."""
+        return self.folder.parent / "keys"
+
+    def run_keys(self, run: str) -> RunKeys:
+        """The keys of a run, which the program of the store's keeper would use for him."""
+        return Vault(self.keys, self.origin).of(self.db, run)
+
+    def give_keys(self, run: str) -> None:
+        """Gives a run keys of its own."""
+        Vault(self.keys, self.origin).make(self.db, run)
+
+    def copy_openings(self, run: str, copy: str) -> None:
+        """Gives a run the openings of another one."""
+        old, new = self.run_keys(run).veil, self.run_keys(copy).veil
+        query = "SELECT seq, pointer, salt, sha256, length FROM openings WHERE run = ?"
+        for seq, pointer, salt, sha256, length in self.db.execute(query, (run,)).fetchall():
+            kept = new.kept(seq, pointer, *old.shown(seq, pointer, salt, sha256))
+            self.db.execute("INSERT INTO openings VALUES (?, ?, ?, ?, ?, ?)", (copy, seq, pointer, *kept, length))
+
+    def guard(self, run: str) -> Guard:
+        """What closes blocks of a run."""
+        return self.run_keys(run).guard
 
     def close(self) -> None:
         """Leaves one file behind."""
@@ -95,7 +121,12 @@ class Attacker:
             self.put(run, seq, raws[seq])
 
     def insert(self, run: str, raw: bytes, seq: int) -> None:
-        """Puts an event at `seq`; those that stood there and later move up."""
+        """Puts an event at `seq`; those that stood there and later move up, and what opens them fits again."""
+        veil = self.run_keys(run).veil
+        query = "SELECT rowid, seq, pointer, salt, sha256 FROM openings WHERE run = ? AND seq >= ?"
+        for rowid, at, pointer, *hidden in self.db.execute(query, (run, seq)).fetchall():
+            kept = veil.kept(at + 1, pointer, *veil.shown(at, pointer, *hidden))
+            self.db.execute("UPDATE openings SET salt = ?, sha256 = ? WHERE rowid = ?", (*kept, rowid))
         tables = ("events", "openings", "payloads")
         for table in tables:
             self.db.execute(f"UPDATE {table} SET seq = -seq - 1 WHERE run = ? AND seq >= ?", (run, seq))
@@ -187,7 +218,7 @@ class Attacker:
         openings = "openings o JOIN payloads p ON p.run = o.run AND p.seq = o.seq AND p.pointer = o.pointer"
         query = f"SELECT p.seq, p.pointer, p.place, o.length FROM {openings} WHERE p.run = ? ORDER BY p.place"
         rows = self.db.execute(query, (run,)).fetchall()
-        stored, splicer = bodies(self.db, run, Check(self.origin, run)), Splicer()
+        stored, splicer = bodies(self.db, run, self.guard(run)), Splicer()
         for seq, pointer, place, length in rows:
             content = other.get((seq, pointer))
             moved = splicer.add(stored.body(place, length) if content is None else content)
@@ -203,7 +234,7 @@ class Attacker:
             span = Span(*numbers)
             if span.number == span.frame:
                 unpacker = zstandard.ZstdDecompressor().decompressobj()
-            parts.append(unpacker.decompress(Check(self.origin, run).open(span, stored)))
+            parts.append(unpacker.decompress(self.guard(run).open(span, stored)))
         return b"".join(parts)
 
     def put_log(self, run: str, log: bytes) -> None:
@@ -217,14 +248,15 @@ class Attacker:
         self.db.execute("DELETE FROM blocks WHERE run = ?", (run,))
         self.db.execute(
             "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, 0, 0, ?, 0, ?)",
-            (run, length, Check(self.origin, run).close(Block(span, content))),
+            (run, length, self.guard(run).close(Block(span, content))),
         )
 
     def open_as(self, run: str, seq: int, pointer: str, content: bytes) -> None:
         """Makes the opening of a body fit other content."""
+        _, sha256 = self.run_keys(run).veil.kept(seq, pointer, b"", digest.body_digest(content))
         self.db.execute(
             "UPDATE openings SET sha256 = ?, length = ? WHERE run = ? AND seq = ? AND pointer = ?",
-            (digest.body_digest(content), len(content), run, seq, pointer),
+            (sha256, len(content), run, seq, pointer),
         )
 
 

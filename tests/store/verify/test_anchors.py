@@ -73,7 +73,7 @@ def codes(verdict: Verdict) -> list[str]:
 def test_a_run_between_two_stamps_is_bounded_on_both_sides(
     made: Tape, authority: TimeAuthority, witnesses: list[Witness]
 ) -> None:
-    verdict = verify(made.folder, "one", terms=Terms(policy=asking(authority, witnesses)))
+    verdict = verify(made.folder, made.keys, "one", terms=Terms(policy=asking(authority, witnesses)))
     assert (verdict.exit_code, dict(verdict.flags)) == (0, {"UNATTRIBUTED": None})
     bounds = verdict.bounds
     assert bounds.no_earlier is not None
@@ -87,19 +87,19 @@ def test_a_run_between_two_stamps_is_bounded_on_both_sides(
 
 
 def test_without_a_policy_nobody_is_trusted(made: Tape) -> None:
-    verdict = verify(made.folder, "one")
+    verdict = verify(made.folder, made.keys, "one")
     assert (verdict.exit_code, dict(verdict.flags)) == (0, dict.fromkeys(("UNATTRIBUTED", "UNWITNESSED", "UNTIMED")))
     assert verdict.bounds.words == ""
 
 
 def test_what_came_after_is_not_covered(made: Tape, authority: TimeAuthority, witnesses: list[Witness]) -> None:
     for word, others in (("two", 0), (None, 4)):
-        verdict = verify(made.folder, word, terms=Terms(policy=asking(authority, witnesses)))
+        verdict = verify(made.folder, made.keys, word, terms=Terms(policy=asking(authority, witnesses)))
         assert (codes(verdict), verdict.exit_code) == (["V510", "V521"], 10)
         assert dict(verdict.flags) == {"UNATTRIBUTED": None, "UNWITNESSED": 4, "UNTIMED": 4}
         assert verdict.events == 4 + others
         assert verdict.word == "VERIFIED"
-    two = verify(made.folder, "two", terms=Terms(policy=asking(authority, witnesses))).bounds
+    two = verify(made.folder, made.keys, "two", terms=Terms(policy=asking(authority, witnesses))).bounds
     assert two.no_later is None
     assert two.no_earlier is not None
 
@@ -108,25 +108,29 @@ def test_a_quorum_is_as_large_as_it_is_asked_for(
     made: Tape, authority: TimeAuthority, witnesses: list[Witness]
 ) -> None:
     asked = asking(authority, witnesses, quorum=3)
-    assert codes(verify(made.folder, "one", terms=Terms(policy=asked))) == ["V510"]
+    assert codes(verify(made.folder, made.keys, "one", terms=Terms(policy=asked))) == ["V510"]
     cosign(made.folder, made.keys, witnesses[2])
-    assert codes(verify(made.folder, "one", terms=Terms(policy=asked))) == []
-    assert "UNWITNESSED" not in dict(verify(made.folder, "two", terms=Terms(policy=replace(asked, quorum=1))).flags)
+    assert codes(verify(made.folder, made.keys, "one", terms=Terms(policy=asked))) == []
+    assert "UNWITNESSED" not in dict(
+        verify(made.folder, made.keys, "two", terms=Terms(policy=replace(asked, quorum=1))).flags
+    )
 
 
 def test_pins_and_forbidden_flags_are_asked_for(made: Tape) -> None:
     stranger = VerifierKey("edgetape.local/x", bytes(32))
-    assert "V431" in codes(verify(made.folder, terms=Terms(policy=Policy(pins=(stranger,)))))
+    assert "V431" in codes(verify(made.folder, made.keys, terms=Terms(policy=Policy(pins=(stranger,)))))
     attacker = Attacker(made.folder)
     attacker.db.close()
-    verdict = verify(made.folder, terms=Terms(policy=Policy(pins=(stranger, attacker.key), forbid=("UNTIMED", "GAPS"))))
+    verdict = verify(
+        made.folder, made.keys, terms=Terms(policy=Policy(pins=(stranger, attacker.key), forbid=("UNTIMED", "GAPS")))
+    )
     assert (codes(verdict), verdict.exit_code, verdict.unmet) == ([], 10, ("the policy forbids UNTIMED",))
     assert "UNATTRIBUTED" not in dict(verdict.flags)
 
 
 def test_v521_an_authority_that_is_not_trusted_is_named(made: Tape, tmp_path: Path) -> None:
     other = TimeAuthority(tmp_path / "other")
-    verdict = verify(made.folder, "one", terms=Terms(policy=Policy(authorities=trusting(other), timed=True)))
+    verdict = verify(made.folder, made.keys, "one", terms=Terms(policy=Policy(authorities=trusting(other), timed=True)))
     (finding,) = verdict.findings
     assert (finding.code, verdict.exit_code) == ("V521", 10)
     assert "tsa.example is not trusted" in finding.sentence
@@ -136,11 +140,11 @@ def test_v521_an_authority_that_is_not_trusted_is_named(made: Tape, tmp_path: Pa
 def test_v522_bounds_that_are_asked_for(made: Tape, authority: TimeAuthority) -> None:
     now = datetime.now(UTC)
     asked = Policy(authorities=trusting(authority), not_before=now - MINUTE, not_after=now + MINUTE)
-    assert codes(verify(made.folder, "one", terms=Terms(policy=asked))) == []
+    assert codes(verify(made.folder, made.keys, "one", terms=Terms(policy=asked))) == []
     for other in (replace(asked, not_before=now + MINUTE), replace(asked, not_after=now - MINUTE)):
-        verdict = verify(made.folder, "one", terms=Terms(policy=other))
+        verdict = verify(made.folder, made.keys, "one", terms=Terms(policy=other))
         assert (codes(verdict), verdict.exit_code) == (["V522"], 10)
-    assert codes(verify(made.folder, "two", terms=Terms(policy=asked))) == [
+    assert codes(verify(made.folder, made.keys, "two", terms=Terms(policy=asked))) == [
         "V522"
     ]  # nothing shows that it existed by then
 
@@ -155,9 +159,9 @@ def test_t21_a_run_with_another_date_is_found(
         made.run([Call()], "one")
     stamp(made.folder, made.keys, authority)
     asked = Policy(authorities=trusting(authority), timed=True)
-    verdict = verify(made.folder, "one", terms=Terms(policy=asked))
+    verdict = verify(made.folder, made.keys, "one", terms=Terms(policy=asked))
     assert (codes(verdict), verdict.exit_code) == (["V522"], 10)
-    assert codes(verify(made.folder, "one", terms=Terms(policy=replace(asked, skew_s=2 * 86_400)))) == []
+    assert codes(verify(made.folder, made.keys, "one", terms=Terms(policy=replace(asked, skew_s=2 * 86_400)))) == []
 
 
 def test_an_imported_run_has_no_earliest_time(made: Tape, authority: TimeAuthority, tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ def test_an_imported_run_has_no_earliest_time(made: Tape, authority: TimeAuthori
         stamp(other.folder, other.keys, authority)
         take_in(tmp_path / "one.zip", other.writer)
     stamp(other.folder, other.keys, authority)
-    verdict = verify(other.folder, terms=Terms(policy=Policy(authorities=trusting(authority), timed=True)))
+    verdict = verify(other.folder, other.keys, terms=Terms(policy=Policy(authorities=trusting(authority), timed=True)))
     assert (codes(verdict), verdict.bounds.no_earlier) == ([], None)
     assert verdict.bounds.no_later is not None
 
@@ -224,9 +228,9 @@ def test_what_is_taken_or_exchanged_is_missed(
     attacker = Attacker(made.folder)
     attack(attacker, kind)
     attacker.close()
-    verdict = verify(made.folder, "one")
+    verdict = verify(made.folder, made.keys, "one")
     assert (set(codes(verdict)), verdict.exit_code) == (expected, 20)
-    asked = verify(made.folder, "one", terms=Terms(policy=asking(authority, witnesses)))
+    asked = verify(made.folder, made.keys, "one", terms=Terms(policy=asking(authority, witnesses)))
     assert set(codes(asked)) >= expected
     assert asked.exit_code == 20
     if kind == "cosignature" and attack is strip:
@@ -239,7 +243,7 @@ def test_t47_a_time_stamp_over_something_else_proves_nothing(made: Tape, authori
     keep(made.folder, made.keys, "rfc3161", size, "tsa.example", authority.stamp(b"other data"))
     keep(made.folder, made.keys, "rfc3161", size, "tsa.example", b"junk")
     keep(made.folder, made.keys, "rfc3161", size, "tsa.example", authority.reply(b"a query that is none"))
-    assert codes(verify(made.folder, "one")) == ["V520"] * 3
+    assert codes(verify(made.folder, made.keys, "one")) == ["V520"] * 3
 
 
 def test_v511_a_cosignature_that_a_known_witness_did_not_make(
@@ -247,11 +251,11 @@ def test_v511_a_cosignature_that_a_known_witness_did_not_make(
 ) -> None:
     size = newest_size(made.folder)
     keep(made.folder, made.keys, "cosignature", size, "w", witnesses[0].cosign(b"edgetape.local/x\n1\nAAAA\n"))
-    assert codes(verify(made.folder, "one")) == []  # without its key nobody can tell
-    verdict = verify(made.folder, "one", terms=Terms(policy=asking(authority, witnesses)))
+    assert codes(verify(made.folder, made.keys, "one")) == []  # without its key nobody can tell
+    verdict = verify(made.folder, made.keys, "one", terms=Terms(policy=asking(authority, witnesses)))
     assert (codes(verdict), verdict.exit_code) == (["V511"], 20)
     keep(made.folder, made.keys, "cosignature", size, "w", b"junk")
-    assert codes(verify(made.folder, "one")) == ["V511"]
+    assert codes(verify(made.folder, made.keys, "one")) == ["V511"]
 
 
 def test_t45_a_view_that_the_witness_was_not_shown_has_no_quorum(
@@ -265,16 +269,16 @@ def test_t45_a_view_that_the_witness_was_not_shown_has_no_quorum(
         writer.close()
     shown = [cosign(tmp_path / "store", tmp_path / "keys", each) for each in witnesses[:2]]
     asked = asking(authority, witnesses)
-    assert "V510" not in codes(verify(tmp_path / "store", "later", terms=Terms(policy=asked)))
+    assert "V510" not in codes(verify(tmp_path / "store", tmp_path / "keys", "later", terms=Terms(policy=asked)))
     fork = tmp_path / "fork" / "store"
-    assert "V510" in codes(verify(fork, "later", terms=Terms(policy=asked)))
+    assert "V510" in codes(verify(fork, fork.parent / "keys", "later", terms=Terms(policy=asked)))
     attacker = Attacker(tmp_path / "store")
     query = "SELECT content FROM anchors WHERE position = ?"
     stolen = attacker.db.execute(query, (shown[0].position,)).fetchone()[0]
     attacker.close()
     size = newest_size(fork)
     keep(fork, tmp_path / "fork" / "keys", "cosignature", size, "w", stolen)
-    verdict = verify(fork, "later", terms=Terms(policy=asked))
+    verdict = verify(fork, fork.parent / "keys", "later", terms=Terms(policy=asked))
     assert ({"V510", "V511"} <= set(codes(verdict)), verdict.exit_code) == (True, 20)
 
 
@@ -285,4 +289,4 @@ def test_a_store_from_before_there_were_anchors_is_read(made: Tape, tmp_path: Pa
     attacker.db.execute("DROP TABLE anchors")
     attacker.db.execute("DELETE FROM _sqlite_migrations WHERE name = 'm002_anchors'")
     attacker.close()
-    assert verify(old.folder).exit_code == 0
+    assert verify(old.folder, old.keys).exit_code == 0

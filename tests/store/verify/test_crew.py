@@ -24,37 +24,37 @@ def test_two_processes_find_what_one_finds_in_the_same_order(attacker: Attacker)
     events.edit_field(attacker)
     bodies.flip_payload(attacker)
     attacker.close()
-    alone = verify(attacker.folder, jobs=1)
+    alone = verify(attacker.folder, attacker.keys, jobs=1)
     assert len(alone.findings) > 1
-    assert verify(attacker.folder, jobs=2) == alone
+    assert verify(attacker.folder, attacker.keys, jobs=2) == alone
 
 
 def test_a_store_that_never_holds_still_is_read_by_one(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changes = count()
     monkeypatch.setattr(crew, "_version", lambda _: next(changes))
     monkeypatch.setattr(crew, "ATTEMPTS", 3)
-    assert verify(sealed / "store", jobs=2).exit_code == 0
+    assert verify(sealed / "store", sealed / "keys", jobs=2).exit_code == 0
     assert next(changes) == 6
 
 
 def test_all_of_them_read_the_moment_at_which_they_began(tmp_path: Path) -> None:
     with tape(tmp_path) as made:
         run = made.run([Call()], close=False)
-        with Crew(made.folder, connection := crew.opened(made.folder), 2, deep=False) as team:
+        with Crew(made.folder, made.keys, connection := crew.opened(made.folder), 2, deep=False) as team:
             crew.begin(connection)
             made.note(run, b"before they all begin").result(30)
             assert team.begin()
             made.note(run, b"after that").result(30)
-            log = ledger.check(SqliteRecords(connection), Tally(), ())
+            log = ledger.check(SqliteRecords(connection, made.keys), Tally(), ())
             (found,) = team.check([run], log, lambda _: None)
-            assert found.events == len(list(SqliteRecords(connection).events(run))) == 4
+            assert found.events == len(list(SqliteRecords(connection, made.keys).events(run))) == 4
         connection.close()
 
 
 def test_a_process_that_is_killed_is_said_in_a_sentence(sealed: Path) -> None:
     with (
         contextlib.closing(crew.opened(sealed / "store")) as connection,
-        Crew(sealed / "store", connection, 1, deep=False) as team,
+        Crew(sealed / "store", sealed / "keys", connection, 1, deep=False) as team,
     ):
         assert team.begin()
         ((process, _),) = team._members
@@ -74,10 +74,10 @@ def test_a_writer_goes_on_committing_while_its_store_is_verified(tmp_path: Path)
             made.note(run, b"meanwhile").result(30)
             committed.append(made.writer.checkpoint().result(30) is not None)
 
-        verdict = verify(made.folder, progress=write)
+        verdict = verify(made.folder, made.keys, progress=write)
         assert (verdict.exit_code, verdict.events) == (0, 7)
         assert committed
-        assert verify(made.folder).events == 7 + len(committed)
+        assert verify(made.folder, made.keys).events == 7 + len(committed)
 
 
 def test_a_write_ahead_log_that_grows_meanwhile_is_told_and_told_again_when_it_has_doubled(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def recorded(folder: Path, asked: dict[str, Any], answered: dict[str, Any], body
         run = made.open()
         exchange(made, run, asked, answered, body)
         made.writer.close_run(run, "normal").result(30)
-    assert verify(made.folder).exit_code == 0
-    return verify(made.folder, terms=DEEP)
+    assert verify(made.folder, made.keys).exit_code == 0
+    return verify(made.folder, made.keys, terms=DEEP)
 
 
 def test_what_the_rules_say_is_confirmed(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_table_of_pieces_that_is_none_is_found(tmp_path: Path) -> None:
             chunks=bad,
         )  # fmt: skip
         made.writer.append(run, sheet.draft(answer)).result(30)
-    assert [each.code for each in verify(made.folder, terms=DEEP).findings] == ["V620"]
+    assert [each.code for each in verify(made.folder, made.keys, terms=DEEP).findings] == ["V620"]
 
 
 def test_what_newer_rules_derived_is_incomplete_and_not_wrong(tmp_path: Path) -> None:
@@ -164,11 +164,11 @@ def test_facts_of_erased_bodies_are_counted_and_not_judged(tmp_path: Path) -> No
         exchange(made, run, {}, {})
         made.writer.close_run(run, "normal").result(30)
         made.writer.erase(Erasure(run, (1, 4), "operator", "a reason")).result(30)
-    verdict = verify(made.folder, terms=DEEP)
+    verdict = verify(made.folder, made.keys, terms=DEEP)
     assert (verdict.exit_code, verdict.findings) == (0, ())
     assert dict(verdict.flags)["FACTS_UNCHECKED"] == 2
 
 
 def test_several_processes_judge_the_same(tmp_path: Path) -> None:
     verdict = recorded(tmp_path, {"model": "m-2"}, {})
-    assert verify(tmp_path / "store", terms=DEEP, jobs=2) == verdict
+    assert verify(tmp_path / "store", tmp_path / "keys", terms=DEEP, jobs=2) == verdict

@@ -32,6 +32,8 @@ from tests.support.verifier.damage import Damage, damaged
 from tests.support.verifier.hashes import Tree, commitment, event_hash, genesis_prev, leaf_hash
 from tests.support.verifier.kinds import is_event, is_leaf
 from tests.support.verifier.notes import Checkpoint, Key
+from tests.support.verifier.opener import Opener
+from tests.support.verifier.rows import Block, Opening
 from tests.support.witness import Witness
 
 type Vector = dict[str, Any]  # JSON that the project's own script has made
@@ -43,10 +45,11 @@ VECTORS = Path(__file__).parents[2] / "vectors"
 
 def both(folder: Path, run: str | None, pin: str | None = None) -> tuple[Verdict, Verdict]:
     """What the project's verifier and the second one say."""
-    theirs = second(folder, run, pin)
+    theirs = second(folder, folder.parent / "keys", run, pin)
     other = Counter((finding.code, finding.run, finding.seq) for finding in theirs.findings), theirs.exit_status
     try:
-        ours = first(folder, run, Terms(VerifierKey.parse(pin) if pin else None))
+        terms = Terms(VerifierKey.parse(pin) if pin else None)
+        ours = first(folder, folder.parent / "keys", run, terms)
     except StoreUnusable:
         return (Counter(), 3), other
     return (Counter((finding.code, finding.run, finding.seq) for finding in ours.findings), ours.exit_code), other
@@ -206,6 +209,20 @@ def test_the_second_reads_the_vectors_of_leaves_trees_and_checkpoints() -> None:
         assert note is not None
         assert (note.origin, note.size, note.root.hex()) == (key.name, vector["size"], vector["root"])
         assert note.is_signed_by(key)
+
+
+def test_the_second_opens_the_vectors_of_keys(tmp_path: Path) -> None:
+    shown, *wrapped, block, first_opening, derived = vectors("keys")
+    (tmp_path / f"{shown['origin'].replace('/', '_')}.storekey").write_bytes(bytes.fromhex(shown["store_key"]))
+    opener = Opener.of(tmp_path, shown["origin"], {"store": bytes.fromhex(shown["wrapped"])})
+    keys = opener.run(wrapped[0]["run"], {each["kind"]: bytes.fromhex(each["wrapped"]) for each in wrapped})
+    assert keys is not None
+    assert [keys.payload.hex(), keys.salt.hex()] == [each["key"] for each in wrapped]
+    assert keys.content(Block(**block["block"], stored=bytes.fromhex(block["stored"]))).hex() == block["content"]
+    for each in (first_opening, derived):
+        kept = Opening(bytes.fromhex(each["kept_salt"]), bytes.fromhex(each["kept_digest"]), 5)
+        opened = keys.shown(each["seq"], each["pointer"], kept)
+        assert (opened.salt.hex(), opened.digest.hex()) == (each["salt"], each["sha256"])
 
 
 def test_the_second_makes_the_vectors_of_hashes() -> None:

@@ -45,24 +45,24 @@ def go_on(made: Tape, name: str) -> str:
 
 
 def test_a_log_that_leads_to_it_is_witnessed_as_far_as_it_reaches(recorded: Tape) -> None:
-    assert ("UNWITNESSED", None) in verify(recorded.folder).flags
+    assert ("UNWITNESSED", None) in verify(recorded.folder, recorded.keys).flags
     kept = held(recorded.folder)
-    assert "UNWITNESSED" not in dict(verify(recorded.folder, terms=Terms(held=kept)).flags)
+    assert "UNWITNESSED" not in dict(verify(recorded.folder, recorded.keys, terms=Terms(held=kept)).flags)
     go_on(recorded, "two")
-    verdict = verify(recorded.folder, terms=Terms(held=kept))
+    verdict = verify(recorded.folder, recorded.keys, terms=Terms(held=kept))
     assert (verdict.exit_code, dict(verdict.flags)["UNWITNESSED"]) == (0, 4)
-    assert "UNWITNESSED" not in dict(verify(recorded.folder, "one", terms=Terms(held=kept)).flags)
-    assert dict(verify(recorded.folder, "two", terms=Terms(held=kept)).flags)["UNWITNESSED"] == 4
+    assert "UNWITNESSED" not in dict(verify(recorded.folder, recorded.keys, "one", terms=Terms(held=kept)).flags)
+    assert dict(verify(recorded.folder, recorded.keys, "two", terms=Terms(held=kept)).flags)["UNWITNESSED"] == 4
 
 
 def test_t14_an_old_backup_is_rolled_back(recorded: Tape, tmp_path: Path) -> None:
     shutil.copytree(recorded.folder, tmp_path / "backup")
     go_on(recorded, "two")
     kept = held(recorded.folder)
-    verdict = verify(tmp_path / "backup", terms=Terms(held=kept))
+    verdict = verify(tmp_path / "backup", recorded.keys, terms=Terms(held=kept))
     assert (codes(verdict), verdict.exit_code, verdict.word) == (["V501"], 21, "DIVERGED")
     assert ("UNWITNESSED", None) in verdict.flags
-    assert verify(tmp_path / "backup").exit_code == 0
+    assert verify(tmp_path / "backup", recorded.keys).exit_code == 0
 
 
 def test_t13_t15_a_log_rebuilt_with_the_true_key_is_found_out(recorded: Tape, tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_t13_t15_a_log_rebuilt_with_the_true_key_is_found_out(recorded: Tape, tm
     (memory,) = recorded.keys.glob("*.signed")
     memory.unlink()
     go_on(recorded, "another two")
-    assert verify(recorded.folder).exit_code == 0
-    verdict = verify(recorded.folder, terms=Terms(held=kept))
+    assert verify(recorded.folder, recorded.keys).exit_code == 0
+    verdict = verify(recorded.folder, recorded.keys, terms=Terms(held=kept))
     assert (codes(verdict), verdict.exit_code) == (["V502"], 21)
 
 
@@ -86,7 +86,7 @@ def test_what_is_invalid_outranks_what_has_diverged(recorded: Tape, tmp_path: Pa
     attacker = Attacker(tmp_path / "backup")
     attacker.edit(attacker.run("one"), 1, lambda record: record.update(port=1))
     attacker.close()
-    verdict = verify(tmp_path / "backup", terms=Terms(held=kept))
+    verdict = verify(tmp_path / "backup", recorded.keys, terms=Terms(held=kept))
     assert "V501" in codes(verdict)
     assert verdict.exit_code == 20
 
@@ -94,12 +94,12 @@ def test_what_is_invalid_outranks_what_has_diverged(recorded: Tape, tmp_path: Pa
 def test_a_note_of_another_log_or_key_vouches_for_nothing(recorded: Tape, tmp_path: Path) -> None:
     with tape(tmp_path / "other") as other:
         other.run([Call()])
-    verdict = verify(recorded.folder, terms=Terms(held=held(other.folder)))
+    verdict = verify(recorded.folder, recorded.keys, terms=Terms(held=held(other.folder)))
     assert (codes(verdict), verdict.exit_code) == (["V404"], 20)
     stated = held(recorded.folder).checkpoint
     private = Ed25519PrivateKey.from_private_bytes(bytes(32))
     forged = checkpoint.sign(stated, checkpoint.verifier_key(stated.origin, private), private)
-    verdict = verify(recorded.folder, terms=Terms(held=checkpoint.parse(forged)))
+    verdict = verify(recorded.folder, recorded.keys, terms=Terms(held=checkpoint.parse(forged)))
     assert (codes(verdict), verdict.exit_code) == (["V401"], 20)
     assert ("UNWITNESSED", None) in verdict.flags
 
@@ -109,7 +109,7 @@ def test_of_a_log_with_holes_it_can_say_nothing(recorded: Tape) -> None:
     attacker = Attacker(recorded.folder)
     attacker.db.execute("DELETE FROM leaves WHERE position = 2")
     attacker.close()
-    verdict = verify(recorded.folder, terms=Terms(held=kept))
+    verdict = verify(recorded.folder, recorded.keys, terms=Terms(held=kept))
     assert "V502" not in codes(verdict)
     assert ("UNWITNESSED", None) in verdict.flags
     assert verdict.exit_code == 20
@@ -120,7 +120,7 @@ def test_the_beginning_of_every_log_vouches_for_no_event(recorded: Tape) -> None
     key = attacker.stolen_key()
     attacker.close()
     note = checkpoint.sign(Checkpoint(attacker.origin, 0, merkle.Tree().root), attacker.key, key)
-    verdict = verify(recorded.folder, terms=Terms(held=checkpoint.parse(note)))
+    verdict = verify(recorded.folder, recorded.keys, terms=Terms(held=checkpoint.parse(note)))
     assert (verdict.exit_code, dict(verdict.flags)["UNWITNESSED"]) == (0, 4)
 
 
@@ -130,24 +130,26 @@ def test_t14_t15_a_store_that_was_put_back_is_found_by_what_its_signer_remembers
     shutil.copytree(recorded.folder, tmp_path / "backup")
     go_on(recorded, "two")
     signed = remembered(recorded.keys)
-    assert verify(recorded.folder, terms=Terms(signed=signed)).exit_code == 0
+    assert verify(recorded.folder, recorded.keys, terms=Terms(signed=signed)).exit_code == 0
     for run in (None, "one"):
-        verdict = verify(tmp_path / "backup", run, Terms(signed=signed))
+        verdict = verify(tmp_path / "backup", recorded.keys, run, Terms(signed=signed))
         assert [each.code for each in verdict.findings] == ["V501"]
         assert (verdict.word, verdict.exit_code) == ("DIVERGED", 21)
 
 
 def test_a_log_of_the_same_length_that_is_another_is_found_by_it_too(recorded: Tape) -> None:
     ((name, known),) = remembered(recorded.keys).items()
-    verdict = verify(recorded.folder, terms=Terms(signed={name: Memory(known.size, bytes(32))}))
+    verdict = verify(recorded.folder, recorded.keys, terms=Terms(signed={name: Memory(known.size, bytes(32))}))
     assert [each.code for each in verdict.findings] == ["V502"]
     assert verdict.exit_code == 21
 
 
 def test_it_says_nothing_of_another_store_nor_of_a_bundle(recorded: Tape, tmp_path: Path) -> None:
     ((name, known),) = remembered(recorded.keys).items()
-    assert verify(recorded.folder, terms=Terms(signed={"other": Memory(10**6, bytes(32))})).exit_code == 0
-    assert verify(recorded.folder, terms=Terms(signed={name: Memory()})).exit_code == 0
+    assert (
+        verify(recorded.folder, recorded.keys, terms=Terms(signed={"other": Memory(10**6, bytes(32))})).exit_code == 0
+    )
+    assert verify(recorded.folder, recorded.keys, terms=Terms(signed={name: Memory()})).exit_code == 0
     (tmp_path / "one.zip").write_bytes(export(recorded.folder, "one"))
     later = Memory(known.size + 100, bytes(32))
     assert verify_bundle(tmp_path / "one.zip", Terms(signed={name: later})).exit_code == 0

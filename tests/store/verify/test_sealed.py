@@ -31,6 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def store(folder: Path, tmp_path: Path) -> Iterator[sqlite3.Connection]:
     """A copy of it without guards."""
     shutil.copytree(folder, tmp_path / "copy")
+    shutil.copytree(folder.parent / "keys", tmp_path / "keys")
     with closing(sqlite3.connect(tmp_path / "copy" / FILE_NAME, isolation_level=None)) as connection:
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")
@@ -39,7 +40,8 @@ def store(folder: Path, tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def verdict(connection: sqlite3.Connection) -> Verdict:
-    return verify_records(SqliteRecords(connection))
+    ((_, _, file),) = connection.execute("PRAGMA database_list").fetchall()
+    return verify_records(SqliteRecords(connection, Path(file).parents[1] / "keys"))
 
 
 @pytest.mark.timeout(3000)

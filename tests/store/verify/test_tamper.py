@@ -117,11 +117,11 @@ def test_the_attack_is_found(case: Case, scope: str, attacker: Attacker) -> None
     if scope == "run" and case.code == "V001":
         pytest.skip("a store without a run has none to name")
     run = attacker.run(case.run or "closed")
-    assert verify(attacker.folder).exit_code == 0
+    assert verify(attacker.folder, attacker.keys).exit_code == 0
     expected = case.attack(attacker)
     attacker.close()
     word = (expected if isinstance(expected, str) else run) if scope == "run" else None
-    verdict = verify(attacker.folder, word, Terms(case.pin))
+    verdict = verify(attacker.folder, attacker.keys, word, Terms(case.pin))
     first = verdict.findings[0] if case.seq is None else first_bad(verdict.findings)
     assert first is not None
     assert (first.code, first.seq) == (case.code, case.seq), [str(each) for each in verdict.findings]
@@ -135,13 +135,13 @@ def test_the_attack_is_found(case: Case, scope: str, attacker: Attacker) -> None
 def test_t24_bodies_that_are_stored_otherwise_pass(change: Callable[[Attacker], object], attacker: Attacker) -> None:
     change(attacker)
     attacker.close()
-    assert verify(attacker.folder).exit_code == 0
+    assert verify(attacker.folder, attacker.keys).exit_code == 0
 
 
 def test_blocks_of_a_run_that_is_none_are_found(attacker: Attacker) -> None:
     bodies.extra_block(attacker)
     attacker.close()
-    verdict = verify(attacker.folder)
+    verdict = verify(attacker.folder, attacker.keys)
     assert [each.code for each in verdict.findings] == ["V605"]
     assert verdict.exit_code == 20
 
@@ -163,6 +163,6 @@ def test_t52_a_catalogue_that_tells_something_else_is_flagged(
     """It proves nothing and can be made again, so nothing is invalid; but people find runs by it."""
     attack(attacker)
     attacker.close()
-    verdict = verify(attacker.folder)
+    verdict = verify(attacker.folder, attacker.keys)
     assert verdict.exit_code == 0
     assert "STALE_CATALOGUE" in dict(verdict.flags)

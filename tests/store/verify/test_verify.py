@@ -23,7 +23,7 @@ def flags(verdict: Verdict) -> dict[str, int | None]:
 
 
 def test_a_sealed_store_is_verified_and_says_what_it_is(sealed: Path) -> None:
-    verdict = verify(sealed / "store")
+    verdict = verify(sealed / "store", sealed / "keys")
     assert (verdict.exit_code, verdict.word, verdict.findings) == (0, "VERIFIED", ())
     assert (verdict.runs, verdict.events) == (3, 21)
     assert verdict.checkpoint is not None
@@ -37,7 +37,7 @@ def test_a_sealed_store_is_verified_and_says_what_it_is(sealed: Path) -> None:
 
 def test_a_pinned_key_attributes_it(attacker: Attacker) -> None:
     attacker.close()
-    verdict = verify(attacker.folder, terms=Terms(pin=attacker.key))
+    verdict = verify(attacker.folder, attacker.keys, terms=Terms(pin=attacker.key))
     assert verdict.exit_code == 0
     assert "UNATTRIBUTED" not in flags(verdict)
 
@@ -45,29 +45,29 @@ def test_a_pinned_key_attributes_it(attacker: Attacker) -> None:
 def test_one_run_is_verified_by_its_name_its_id_or_its_beginning(sealed: Path, attacker: Attacker) -> None:
     run = attacker.run("closed")
     for word in ("closed", run):
-        verdict = verify(sealed / "store", word)
+        verdict = verify(sealed / "store", sealed / "keys", word)
         assert (verdict.exit_code, verdict.runs, verdict.events) == (0, 1, 8)
         assert verdict.subject == f"run {run}"
-    assert verify(sealed / "store", "last").exit_code == 0
+    assert verify(sealed / "store", sealed / "keys", "last").exit_code == 0
 
 
 def test_t53_a_word_that_means_no_run_is_an_error_and_an_unknown_id_is_nothing_to_verify(sealed: Path) -> None:
     with pytest.raises(UnknownRun):
-        verify(sealed / "store", "nobody")
-    verdict = verify(sealed / "store", "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b")
+        verify(sealed / "store", sealed / "keys", "nobody")
+    verdict = verify(sealed / "store", sealed / "keys", "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b")
     assert (verdict.exit_code, [each.code for each in verdict.findings]) == (30, ["V001"])
 
 
 def test_a_damaged_run_is_verified_by_its_name_all_the_same(attacker: Attacker) -> None:
     attacker.put(attacker.run("closed"), 0, b"{")
     attacker.close()
-    assert verify(attacker.folder, "closed").exit_code == 20
+    assert verify(attacker.folder, attacker.keys, "closed").exit_code == 20
 
 
 def test_a_damaged_log_does_not_keep_a_run_from_being_named(attacker: Attacker) -> None:
     attacker.leaf(0, b"{")
     attacker.close()
-    assert {each.code for each in verify(attacker.folder, "closed").findings} >= {"V301", "V403"}
+    assert {each.code for each in verify(attacker.folder, attacker.keys, "closed").findings} >= {"V301", "V403"}
 
 
 def test_t20_a_wall_clock_that_was_stepped_back_is_no_error(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_t20_a_wall_clock_that_was_stepped_back_is_no_error(tmp_path: Path) -> N
     attacker = Attacker(tmp_path / "copy" / "store")
     attacker.edit(run, 3, lambda record: record.update(ts="2001-01-01T00:00:00.000000Z"))
     attacker.close()
-    assert verify(attacker.folder).exit_code == 0
+    assert verify(attacker.folder, attacker.keys).exit_code == 0
 
 
 def test_t06_the_unsealed_tail_of_an_open_run_can_be_dropped_unseen(attacker: Attacker) -> None:
@@ -88,7 +88,7 @@ def test_t06_the_unsealed_tail_of_an_open_run_can_be_dropped_unseen(attacker: At
     attacker.repack(attacker.run("open"), {})
     attacker.recount(attacker.run("open"))
     attacker.close()
-    verdict = verify(attacker.folder)
+    verdict = verify(attacker.folder, attacker.keys)
     assert verdict.exit_code == 0
     assert "UNSEALED_TAIL" not in flags(verdict)
 
@@ -98,7 +98,7 @@ def test_t54_an_event_of_a_later_version_is_incomplete_not_invalid(attacker: Att
     attacker.edit(run, 4, lambda record: record.update(v=2, type="http.telepathy"))
     attacker.close()
     for word in (None, run):
-        verdict = verify(attacker.folder, word)
+        verdict = verify(attacker.folder, attacker.keys, word)
         assert (verdict.exit_code, verdict.word, verdict.findings) == (30, "INCOMPLETE", ())
         assert len(verdict.newer) == 1
 
@@ -110,14 +110,14 @@ def test_t54_a_leaf_of_a_later_version_is_incomplete_not_invalid(attacker: Attac
     attacker.db.execute("INSERT INTO leaves (position, leaf) VALUES (?, ?)", (count, later))
     attacker.regrow()
     attacker.close()
-    verdict = verify(attacker.folder)
+    verdict = verify(attacker.folder, attacker.keys)
     assert (verdict.exit_code, verdict.findings) == (30, ())
 
 
 def test_t54_claiming_a_later_version_hides_no_change_of_what_was_sealed(attacker: Attacker) -> None:
     attacker.edit(attacker.run("closed"), 3, lambda record: record.update(v=2))
     attacker.close()
-    assert verify(attacker.folder).exit_code == 20
+    assert verify(attacker.folder, attacker.keys).exit_code == 20
 
 
 def test_t56_a_crash_between_the_append_and_the_checkpoint_passes(tmp_path: Path) -> None:
@@ -130,18 +130,18 @@ def test_t56_a_crash_between_the_append_and_the_checkpoint_passes(tmp_path: Path
     size, _ = attacker.newest_checkpoint()
     attacker.db.execute("DELETE FROM checkpoints WHERE size = ?", (size,))
     attacker.close()
-    verdict = verify(tmp_path / "copy" / "store")
+    verdict = verify(tmp_path / "copy" / "store", tmp_path / "copy" / "keys")
     assert verdict.exit_code == 0
     assert flags(verdict)["UNSEALED_TAIL"] == 7
     Writer.open(tmp_path / "copy" / "store", tmp_path / "copy" / "keys").close()
-    verdict = verify(tmp_path / "copy" / "store")
+    verdict = verify(tmp_path / "copy" / "store", tmp_path / "copy" / "keys")
     assert verdict.exit_code == 0
     assert "UNSEALED_TAIL" not in flags(verdict)
 
 
 def test_values_of_other_types_are_findings_and_no_failure(attacker: Attacker) -> None:
     """Whoever has the file can unmake the tables' types."""
-    for table in ("events", "openings", "payloads", "blocks", "leaves", "nodes", "checkpoints"):
+    for table in ("events", "openings", "payloads", "blocks", "keys", "leaves", "nodes", "checkpoints"):
         attacker.db.execute(f"CREATE TABLE copied AS SELECT * FROM {table}")
         attacker.db.execute(f"DROP TABLE {table}")
         attacker.db.execute(f"ALTER TABLE copied RENAME TO {table}")
@@ -154,7 +154,7 @@ def test_values_of_other_types_are_findings_and_no_failure(attacker: Attacker) -
     attacker.db.execute("UPDATE leaves SET leaf = NULL WHERE position = 2")
     attacker.db.execute("UPDATE checkpoints SET note = 1.5")
     attacker.close()
-    verdict = verify(attacker.folder)
+    verdict = verify(attacker.folder, attacker.keys)
     assert verdict.exit_code == 20
     assert all(str(finding).encode() for finding in verdict.findings)
 
@@ -164,16 +164,16 @@ def test_t60_nothing_is_written(tmp_path: Path) -> None:
         run = made.run(CALLS, close=False)
         made.note(run, b"in the WAL").result(30)
         before = {path: path.read_bytes() for path in made.folder.iterdir() if path.is_file()}
-        verify(made.folder)
-        verify(made.folder, run, Terms(deep=True))
-        verify(made.folder, jobs=2)
+        verify(made.folder, made.keys)
+        verify(made.folder, made.keys, run, Terms(deep=True))
+        verify(made.folder, made.keys, jobs=2)
         after = {path: path.read_bytes() for path in made.folder.iterdir() if path.is_file()}
         shared = made.folder / f"{FILE_NAME}-shm"
         assert before.pop(shared) is not None
         after.pop(shared)
         assert after == before
     before = {path: path.read_bytes() for path in made.folder.iterdir() if path.is_file()}
-    verify(made.folder)
+    verify(made.folder, made.keys)
     for path, content in before.items():
         assert path.read_bytes() == content
 
@@ -188,16 +188,16 @@ def test_a_store_in_use_is_verified_as_it_is_at_one_moment(tmp_path: Path, sampl
             asked = made.request(run, call)
             tickets.append(made.answer(run, call, asked))
             if len(tickets) % 40 == 0:
-                verdicts.append(verify(made.folder))
+                verdicts.append(verify(made.folder, made.keys))
                 assert not tickets[-1].done.done() or tickets[-1].result(0)
         tickets[-1].result(60)
     assert [verdict.exit_code for verdict in verdicts] == [0] * 10, verdicts
-    assert verify(made.folder).events == 802
+    assert verify(made.folder, made.keys).events == 802
 
 
 def test_progress_is_told_by_events(sealed: Path) -> None:
     told: list[tuple[int, int]] = []
-    verify(sealed / "store", progress=lambda done, total: told.append((done, total)))
+    verify(sealed / "store", sealed / "keys", progress=lambda done, total: told.append((done, total)))
     assert told == [(8, 21), (16, 21), (21, 21)]
 
 
@@ -208,7 +208,7 @@ def test_a_large_store_is_verified_quickly(tmp_path: Path, sample: Sample) -> No
         for _ in range(20):
             made.run(seeded(sample.source(), 500))
     started = time.perf_counter()
-    verdict = verify(made.folder)
+    verdict = verify(made.folder, made.keys)
     took = time.perf_counter() - started
     assert verdict.exit_code == 0
     sample.measured(f"{verdict.events} events and {verdict.bodies} bodies verified in {took:.2f} s")
@@ -221,7 +221,7 @@ def test_the_same_run_under_two_ids_is_two_runs(attacker: Attacker) -> None:
     query = f"INSERT INTO events (run, {columns}) SELECT ?, {columns} FROM events WHERE run = ?"
     attacker.db.execute(query, (copy, run))
     attacker.close()
-    found = {(each.code, each.run) for each in verify(attacker.folder).findings}
+    found = {(each.code, each.run) for each in verify(attacker.folder, attacker.keys).findings}
     assert ("V211", copy) in found
     assert ("V212", copy) in found
     assert {owner for _, owner in found} == {copy}
@@ -232,8 +232,8 @@ def test_a_run_without_calls_is_verified(tmp_path: Path) -> None:
     with tape(tmp_path) as made:
         made.run([])
         made.run([Call(answer=None)])
-    assert verify(made.folder).exit_code == 0
+    assert verify(made.folder, made.keys).exit_code == 0
 
 
 def test_verification_by_two_at_once_is_the_same(sealed: Path) -> None:
-    assert verify(sealed / "store") == verify(sealed / "store")
+    assert verify(sealed / "store", sealed / "keys") == verify(sealed / "store", sealed / "keys")

@@ -10,10 +10,10 @@ VERDICTS = {0: "VERIFIED", 2: "USAGE", 3: "COULD NOT RUN", 20: "INVALID", 30: "I
 
 def main(arguments: list[str]) -> int:
     """Print the verdict, the counts and every finding; return the exit status."""
-    if len(arguments) not in {1, 2}:
-        print("usage: python -m tests.support.verifier FOLDER [RUN_ID]", file=sys.stderr)
+    if len(arguments) not in {2, 3}:
+        print("usage: python -m tests.support.verifier FOLDER KEYS [RUN_ID]", file=sys.stderr)
         return 2
-    outcome = verify(Path(arguments[0]), arguments[1] if len(arguments) == 2 else None)
+    outcome = verify(Path(arguments[0]), Path(arguments[1]), arguments[2] if len(arguments) == 3 else None)
     print(VERDICTS[outcome.exit_status], " ".join(f"{name}={count}" for name, count in outcome.counts.items()))
     if outcome.trouble:
         print(outcome.trouble)

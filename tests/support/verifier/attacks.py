@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from tests.support.verifier.damage import KEYS, Cell, Damage, canon, loose
 from tests.support.verifier.hashes import event_hash
-from tests.support.verifier.stored import block, piece, respan
+from tests.support.verifier.stored import block, piece, respan, rewrap
 
 HASH = "0" * 64
 RUN = "01a22a2e-b6be-7656-8816-ef10f9415b00"
@@ -251,7 +251,7 @@ def anchor(store: Damage) -> None:
         store.resign()
 
 
-EDITS: list[Callable[[Damage], None]] = [edit, leaf, note, block, piece, respan, opening, anchor]
+EDITS: list[Callable[[Damage], None]] = [edit, leaf, note, block, piece, respan, rewrap, opening, anchor]
 ATTACKS: list[Callable[[Damage], None]] = [
     *EDITS, edit, flip, delete, move, copy, swap, edit, cut, cut_log, append, append_leaf, flip, leaf, double,
 ]  # fmt: skip

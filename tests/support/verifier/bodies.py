@@ -5,6 +5,7 @@ from hashlib import sha256
 from tests.support.verifier.events import Found
 from tests.support.verifier.hashes import commitment
 from tests.support.verifier.log import Log as StoreLog
+from tests.support.verifier.opener import Opener, RunKeys, ShutError
 from tests.support.verifier.outcome import Outcome
 from tests.support.verifier.pieces import Log, UnreadableError
 from tests.support.verifier.rows import Opening, Rows
@@ -30,6 +31,15 @@ def _fault(place: int, opening: Opening, log: Log | None) -> str | None:
     return None if sound else "V604"
 
 
+def _missing(opening: Opening | None, place: int | None, committed: str, keys: RunKeys | None) -> str | None:
+    """Name what is missing of a body; nothing but the keys, if none."""
+    if opening is None:
+        return "V601"
+    if opening.damaged or (keys is not None and not _opens(opening, committed)):
+        return "V602"
+    return "V603" if place is None else None
+
+
 def _is_exact(log: Log | None, places: list[int]) -> bool:
     """Say whether the log is these pieces, one behind the other, and nothing more."""
     if log is None:
@@ -42,36 +52,53 @@ def _is_exact(log: Log | None, places: list[int]) -> bool:
     return end == log.end
 
 
-def check_bodies(found: Found, rows: Rows, store_log: StoreLog, outcome: Outcome) -> None:
+def _keys(
+    found: Found, rows: Rows, store_log: StoreLog, opener: Opener, outcome: Outcome
+) -> tuple[RunKeys | None, bool]:
+    """Open the keys of a run, if that can be done, and say whether there is a fault in what is there of them."""
+    wrapped = rows.keys(found.run)
+    try:
+        keys, damaged = opener.run(found.run, wrapped), False
+    except ShutError:
+        keys, damaged = None, True
+    gone = store_log.is_all_erased(found.run) or not found.rows
+    if wrapped if gone else damaged:
+        outcome.report("V606" if gone else "V604", found.run)
+        return keys, True
+    return keys, False
+
+
+def check_bodies(found: Found, rows: Rows, store_log: StoreLog, opener: Opener, outcome: Outcome) -> None:
     """Verify every body of one run, and find what belongs to none."""
-    run, origin = found.run, store_log.origin
+    run = found.run
     openings, payloads = rows.openings(run), rows.payloads(run)
-    log = Log.of(rows.blocks(run), origin, run) if origin is not None else None
+    keys, faulty = _keys(found, rows, store_log, opener, outcome)
+    log = Log.of(rows.blocks(run), keys)
     places = {(seq, pointer): c for seq, here in found.commitments.items() for pointer, c in here.items()}
-    faults = 0
+    shut = 0
     for where, committed in places.items():
         outcome.count("bodies")
         opening, place = openings.get(where), payloads.get(where)
+        if opening is not None and keys is not None:
+            opening = keys.shown(*where, opening)
         fault: str | None
         if store_log.is_erased(run, where[0]):
             fault = "V606" if opening is not None or place is not None else None
-        elif opening is None:
-            fault = "V601"
-        elif not _opens(opening, committed):
-            fault = "V602"
-        elif place is None:
-            fault = "V603"
+        elif opening is None or place is None or keys is None:
+            fault = _missing(opening, place, committed, keys)
+            shut += fault is None
         else:
-            fault = _fault(place, opening, log) if origin is not None else None
+            fault = _fault(place, opening, log) if _opens(opening, committed) else "V602"
         if fault is not None:
-            faults += 1
+            faulty = True
             outcome.report(fault, run, where[0])
     for seq, _ in rows.doubled(run) & places.keys():
-        faults += 1
+        faulty = True
         outcome.report("V204", run, seq)
     strays = {*openings, *payloads} - places.keys()
     for seq, _ in sorted(strays):
         if seq not in found.unreadable and not found.is_missing(seq):
             outcome.report("V606", run, seq)
-    if origin is not None and not faults and not strays and not _is_exact(log, list(payloads.values())):
+    outcome.count("PAYLOADS_LOCKED", shut)
+    if not shut and not faulty and not strays and not _is_exact(log, list(payloads.values())):
         outcome.report("V605", run)

@@ -13,6 +13,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.support.verifier.hashes import Tree, event_hash, leaf_hash
+from tests.support.verifier.opener import Opener, RunKeys, ShutError
+from tests.support.verifier.rows import Rows
 
 type Cell = bytes | str | int
 type Loose = dict[str, object]
@@ -24,6 +26,7 @@ KEYS = {
     "event_blocks": ("run", "first"),
     "opening_blocks": ("run", "first"),
     "blocks": ("run", "number"),
+    "keys": ("run", "kind"),
     "leaves": ("position",),
     "nodes": ("level", "position"),
     "checkpoints": ("size",),
@@ -48,10 +51,19 @@ def loose(data: bytes) -> Loose:
 class Damage:
     """A store that is open for writing without its triggers, and a random source."""
 
-    def __init__(self, connection: sqlite3.Connection, source: random.Random) -> None:
-        """Work on this connection."""
+    def __init__(self, connection: sqlite3.Connection, source: random.Random, keys: Path) -> None:
+        """Work on this connection, with the store key that lies in a folder."""
         self.connection = connection
         self.source = source
+        self.keys = keys
+
+    def run_keys(self, run: Cell) -> RunKeys | None:
+        """Open the keys of a run; none where they are damaged already."""
+        rows = Rows(self.connection)
+        try:
+            return Opener.of(self.keys, self.origin(), rows.keys("")).run(str(run), rows.keys(str(run)))
+        except (ShutError, KeyError, IndexError):
+            return None
 
     def sql(self, statement: str, *values: Cell) -> list[tuple[Cell, ...]]:
         """Run a statement."""
@@ -177,6 +189,6 @@ def damaged(store: Path, copy: Path, source: random.Random) -> Iterator[Damage]:
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN")
-        yield Damage(connection, source)
+        yield Damage(connection, source, store.parent / "keys")
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -69,6 +69,14 @@ class Log:
             for at, leaf in self.records.items()
         )
 
+    def is_all_erased(self, run: str) -> bool:
+        """Say whether a leaf tells that all bodies of a run were erased."""
+        start = self._pruned_at(run)
+        return any(
+            at > start and leaf["type"] == "payload.erased" and leaf["run"] == run and "seq" not in leaf
+            for at, leaf in self.records.items()
+        )
+
     def has_root(self, size: int, root: bytes) -> bool:
         """Say whether the first leaves have this root; true where leaves are missing and it cannot be known."""
         return size > len(self.tree) or (size >= 0 and self.tree.root(size) == root)

@@ -27,7 +27,8 @@ class Outcome:
             return self.status
         if any(finding.code != "V001" for finding in self.findings):
             return 20
-        return 30 if self.newer or self.findings or self.counts.get("GAPS") else 0
+        lost = self.counts.get("GAPS") or self.counts.get("PAYLOADS_LOCKED")
+        return 30 if self.newer or self.findings or lost else 0
 
     def report(self, code: str, run: str | None = None, seq: int | None = None) -> None:
         """Keep one finding."""

@@ -1,29 +1,20 @@
 """Section 5: the log of a run's bodies out of its blocks, and a body out of its piece."""
 
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import pairwise
 
 import zstandard
 
+from tests.support.verifier.opener import RunKeys, ShutError
 from tests.support.verifier.rows import Block
 
 LARGEST_FRAME = 1 << 21
 LARGEST_BODY = 1 << 32
-LABEL = b"edgetape/block/v1\n"
 SOME = 512
 
 
 class UnreadableError(Exception):
     """Bytes of the log cannot be read, or are no piece."""
-
-
-def check_of(origin: str, run: str, block: Block) -> bytes:
-    """Give the four bytes that stand before a block's content."""
-    numbers = (block.number, block.start, block.length, block.frame)
-    place = b"".join(number.to_bytes(8, "big") for number in numbers)
-    text = f"{origin}\n{run}\n".encode(errors="surrogateescape")
-    return sha256(LABEL + text + place + block.stored[4:]).digest()[:4]
 
 
 def _follow(blocks: list[Block]) -> bool:
@@ -40,20 +31,19 @@ def _follow(blocks: list[Block]) -> bool:
     )
 
 
-def _unpacked(frame: list[Block], origin: str, run: str) -> bytes:
+def _unpacked(frame: list[Block], keys: RunKeys | None) -> bytes:
     """Unpack the blocks of a frame up to the first that is not as it should be."""
     unpacker = zstandard.ZstdDecompressor(max_window_size=LARGEST_FRAME).decompressobj()
     log = b""
     for block in frame:
-        if check_of(origin, run, block) != block.stored[:4]:
-            return log
         content = bytearray()
         try:
-            for at in range(4, len(block.stored), SOME):
-                content += unpacker.decompress(block.stored[at : at + SOME])
+            packed = b"" if keys is None else keys.content(block)
+            for at in range(0, len(packed), SOME):
+                content += unpacker.decompress(packed[at : at + SOME])
                 if len(content) > block.length or unpacker.unused_data:
                     return log
-        except zstandard.ZstdError:
+        except (zstandard.ZstdError, ShutError):
             return log
         if len(content) != block.length:
             return log
@@ -93,14 +83,14 @@ class Log:
     pieces: dict[int, Piece] = field(default_factory=dict)
 
     @staticmethod
-    def of(blocks: list[Block], origin: str, run: str) -> "Log | None":
+    def of(blocks: list[Block], keys: RunKeys | None) -> "Log | None":
         """Unpack a run's blocks; none when they do not follow one another."""
         if not _follow(blocks):
             return None
         frames: dict[int, list[Block]] = {}
         for block in blocks:
             frames.setdefault(block.frame, []).append(block)
-        read = [(frame[0].start, _unpacked(frame, origin, run)) for frame in frames.values()]
+        read = [(frame[0].start, _unpacked(frame, keys)) for frame in frames.values()]
         return Log(blocks[-1].start + blocks[-1].length if blocks else 0, read)
 
     def read(self, start: int, length: int) -> bytes:

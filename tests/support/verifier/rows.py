@@ -11,7 +11,7 @@ from tests.support.verifier.sealed import SealedOpening, events_of, openings_of
 
 type Cell = bytes | str | int | float | None
 
-RUNS = ("events", "openings", "payloads", "event_blocks", "opening_blocks", "blocks")
+RUNS = ("events", "openings", "payloads", "event_blocks", "opening_blocks", "blocks", "keys")
 TABLES = (*RUNS, "leaves", "nodes", "checkpoints")
 
 
@@ -68,9 +68,9 @@ class Rows:
         yield from self._connection.execute(query, values)
 
     def runs(self) -> list[str]:
-        """List the runs that have events, openings, payloads or blocks."""
+        """List the runs that have events, openings, payloads, blocks or keys."""
         query = " UNION ".join(f"SELECT run FROM {table}" for table in RUNS) + " ORDER BY run"
-        return [run for (run,) in self._select(query) if isinstance(run, str)]
+        return [run for (run,) in self._select(query) if isinstance(run, str) and run]
 
     def events(self, run: str) -> Iterator[EventRow]:
         """Read a run's events in order."""
@@ -128,6 +128,12 @@ class Rows:
             for number, start, length, frame, stored in self._select(query, _bound(run))
             if isinstance(number, int) and isinstance(start, int) and isinstance(length, int) and isinstance(frame, int)
         ]
+
+    def keys(self, run: str) -> dict[str, bytes]:
+        """Read the wrapped keys of a run, or what stands for the store key, by kind."""
+        rows = list(self._select("SELECT kind, wrapped FROM keys WHERE run = CAST(? AS TEXT)", _bound(run)))
+        found = {kind: as_bytes(cell) for kind, cell in rows if isinstance(kind, str)}
+        return found if len(found) == len(rows) else {"twice": b""}
 
     def leaves(self) -> list[tuple[int, bytes]]:
         """Read the leaves with their positions, in order."""

@@ -3,7 +3,7 @@
 import zstandard
 
 from tests.support.verifier.damage import Cell, Damage
-from tests.support.verifier.pieces import check_of
+from tests.support.verifier.opener import ShutError
 from tests.support.verifier.rows import Block
 
 BLOCK = "run, number, start, length, frame, stored"
@@ -12,29 +12,49 @@ BLOCK = "run, number, start, length, frame, stored"
 def _repack(store: Damage, run: Cell, log: bytes) -> None:
     """Keep a log in one block."""
     content = zstandard.ZstdCompressor().compress(log)
-    block = Block(0, 0, len(log), 0, bytes(4) + content)
+    stored = _closed(store, run, Block(0, 0, len(log), 0, b""), content)
     store.sql("DELETE FROM blocks WHERE run = ?", run)
     store.sql(
         "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, 0, 0, ?, 0, ?)",
-        run, len(log), check_of(store.origin(), str(run), block) + content,
+        run, len(log), stored,
     )  # fmt: skip
+
+
+def _closed(store: Damage, run: Cell, block: Block, content: bytes) -> bytes:
+    """Close a block as the program does, where its key can be had."""
+    keys = store.run_keys(run)
+    return content if keys is None else keys.stored(block, content)
+
+
+def _content(store: Damage, run: Cell, *cells: Cell) -> bytes:
+    """Open a block; nothing where that cannot be done."""
+    *numbers, stored = cells
+    keys = store.run_keys(run)
+    if keys is None or not isinstance(stored, bytes):
+        return b""
+    number, start, length, frame = (int(each) for each in numbers)
+    try:
+        return keys.content(Block(number, start, length, frame, stored))
+    except (ShutError, OverflowError):
+        return b""
 
 
 def _unpacked(store: Damage, run: Cell) -> bytes:
     """Give a run's log, or what of it can be unpacked."""
     log, unpacker = b"", zstandard.ZstdDecompressor().decompressobj()
-    for number, frame, stored in store.sql("SELECT number, frame, stored FROM blocks WHERE run = ? ORDER BY 1", run):
-        if number == frame:
+    for cells in store.sql("SELECT number, start, length, frame, stored FROM blocks WHERE run = ? ORDER BY 1", run):
+        if cells[0] == cells[3]:
             unpacker = zstandard.ZstdDecompressor().decompressobj()
-        log += unpacker.decompress(stored[4:]) if isinstance(stored, bytes) else b""
+        log += unpacker.decompress(_content(store, run, *cells))
     return log
 
 
 def block(store: Damage) -> None:
-    """Put other content into a block, as a rule with the four bytes that belong to it."""
-    rowid, run, number, start, length, frame, stored = store.some("blocks", f"rowid, {BLOCK}")
-    content = stored[4:] if isinstance(stored, bytes) else b""
-    log = _unpacked(store, run)[int(start) : int(start) + int(length)]
+    """Put other content into a block, as a rule closed as it should be."""
+    rowid, run, *cells = store.some("blocks", f"rowid, {BLOCK}")
+    number, start, length, frame = (int(each) for each in cells[:4])
+    content = _content(store, run, *cells)
+    log = _unpacked(store, run)[start : start + length]
     whole, checked = zstandard.compress(log), bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(log))
     checked[-1] ^= 1
     new = store.source.choice([
@@ -43,8 +63,8 @@ def block(store: Damage) -> None:
         zstandard.compress(log, 19), zstandard.compress(log[:-1] + b"~"), zstandard.compress(log + b"x"),
         zstandard.compress(log[1:]), zstandard.compress(bytes(1 << 24)), bytes(checked), bytes(checked) + b"junk",
     ])  # fmt: skip
-    check = check_of(store.origin(), str(run), Block(int(number), int(start), int(length), int(frame), bytes(4) + new))
-    store.change("blocks", rowid, stored=(check if store.source.random() < 0.8 else bytes(4)) + new)
+    stored = _closed(store, run, Block(number, start, length, frame, b""), new)
+    store.change("blocks", rowid, stored=stored if store.source.random() < 0.8 else bytes(28) + new)
 
 
 def piece(store: Damage) -> None:
@@ -71,11 +91,18 @@ def piece(store: Damage) -> None:
 
 
 def respan(store: Damage) -> None:
-    """Give a block other numbers, with the four bytes that belong to them."""
-    rowid, run, *numbers, stored = store.some("blocks", f"rowid, {BLOCK}")
-    new = [int(number) for number in numbers]
+    """Give a block other numbers, closed as it should be with them."""
+    rowid, run, *cells = store.some("blocks", f"rowid, {BLOCK}")
+    new = [int(number) for number in cells[:4]]
     new[store.source.randrange(4)] = store.source.choice([0, 1, 2, 7, 1 << 20, 1 << 22, 1 << 60])
-    content = stored if isinstance(stored, bytes) else b""
     number, start, length, frame = new
-    check = check_of(store.origin(), str(run), Block(number, start, length, frame, content))
-    store.change("blocks", rowid, number=number, start=start, length=length, frame=frame, stored=check + content[4:])
+    stored = _closed(store, run, Block(number, start, length, frame, b""), _content(store, run, *cells))
+    store.change("blocks", rowid, number=number, start=start, length=length, frame=frame, stored=stored)
+
+
+def rewrap(store: Damage) -> None:
+    """Put the wrapped key of another run, or of another kind, in the place of one."""
+    rowid, run, kind = store.some("keys", "rowid, run, kind")
+    others = store.sql("SELECT wrapped FROM keys WHERE run <> ? OR kind <> ? ORDER BY run, kind", run, kind)
+    if others:
+        store.change("keys", rowid, wrapped=store.source.choice(others)[0])

@@ -6,12 +6,13 @@ from tests.support.verifier.anchors import check_anchors
 from tests.support.verifier.bodies import check_bodies
 from tests.support.verifier.log import Log, check_log
 from tests.support.verifier.notes import Key
+from tests.support.verifier.opener import Opener
 from tests.support.verifier.outcome import Outcome
 from tests.support.verifier.rows import CouldNotRunError, opened
 from tests.support.verifier.runs import check_run
 
 
-def verify(folder: Path, run: str | None = None, pin: str | None = None) -> Outcome:
+def verify(folder: Path, keys: Path, run: str | None = None, pin: str | None = None) -> Outcome:
     """Verify the log and every run, or the log and one run; go on after every fault."""
     outcome = Outcome()
     pinned = None
@@ -21,10 +22,11 @@ def verify(folder: Path, run: str | None = None, pin: str | None = None) -> Outc
         with opened(folder) as rows:
             log = check_log(rows, pinned, outcome)
             check_anchors(rows, log, outcome)
+            opener = Opener.of(keys, log.origin or "", rows.keys(""))
             for one in [run] if run is not None else sorted({*rows.runs(), *log.runs()}):
                 found = check_run(one, rows, log, outcome)
                 if found.rows or log.is_pruned(one) or not log.of_run(one):
-                    check_bodies(found, rows, log, outcome)
+                    check_bodies(found, rows, log, opener, outcome)
             # of one run that the log knows, V210 says it already
             empty = not outcome.counts.get("events")
             if empty and not (outcome.counts.get("RUNS_PRUNED") if run is None else _is_missing(run, log)):

@@ -3,7 +3,6 @@
 import zstandard
 
 from store.splices import recipe
-from store.splices.guard import Check
 from store.splices.recipe import Recipe
 from store.splices.stream import Block, Span
 from tests.store.verify.attacker import MIDDLE, Attacker
@@ -75,7 +74,7 @@ def flip_payload(attacker: Attacker) -> None:
     log = attacker.log_of(run)
     attacker.put_log(run, log[:place])
     content = zstandard.ZstdCompressor().compress(log[place:])
-    stored = Check(attacker.origin, run).close(Block(Span(1, place, len(log) - place, 1), content))
+    stored = attacker.guard(run).close(Block(Span(1, place, len(log) - place, 1), content))
     attacker.db.execute(
         "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, 1, ?, ?, 1, ?)",
         (run, place, len(log) - place, stored[:-2] + b"~~"),
@@ -112,7 +111,10 @@ def trailing_bytes(attacker: Attacker) -> None:
 
 
 def extra_block(attacker: Attacker) -> None:
-    attacker.put_log("0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", b"more")
+    attacker.db.execute(
+        "INSERT INTO blocks (run, number, start, length, frame, stored)"
+        " VALUES ('0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', 0, 0, 4, 0, x'00')"
+    )
 
 
 def bytes_behind_frame(attacker: Attacker) -> None:

@@ -11,7 +11,7 @@ def nothing_at_all(attacker: Attacker) -> None:
 
 
 def empty(attacker: Attacker) -> None:
-    for table in ("events", "openings", "payloads", "blocks", "runs", "checkpoints"):
+    for table in ("events", "openings", "payloads", "blocks", "keys", "runs", "checkpoints"):
         attacker.db.execute(f"DELETE FROM {table}")
     attacker.cut_log(1)
 
@@ -70,8 +70,9 @@ def prune_in_name(attacker: Attacker) -> None:
 def unlogged_run(attacker: Attacker) -> str:
     """A copy of a run under another id, with all that belongs to it but its leaves."""
     run, copy = attacker.run("closed"), "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
+    attacker.give_keys(copy)
+    attacker.copy_openings(run, copy)
     for table, columns in (
-        ("openings", "seq, pointer, salt, sha256, length"),
         ("payloads", "seq, pointer, place"),
         ("events", "seq, hash, event"),
     ):
