@@ -234,11 +234,7 @@ TABLE: Mapping[str, Setting] = {
             many=True,
             member="ignored",
         ),
-        Setting(
-            "no-map",
-            "Take an id that the agent makes up anew for a drift, not for the recorded one.",
-            flag=True,
-        ),
+        Setting("no-map", "Take an id that the agent makes up anew for a drift.", flag=True),
         Setting(
             "optional",
             "A rule for requests that may come or not, as `GET host/path*`; may be repeated.",
@@ -246,9 +242,7 @@ TABLE: Mapping[str, Setting] = {
             many=True,
             member="optionals",
         ),
-        Setting(
-            "repeat-last", "Give the last answer again to a request that comes more often than recorded.", flag=True
-        ),
+        Setting("repeat-last", "Give the last answer again to what is repeated too often.", flag=True),
         Setting("unverified", "Replay a recording even though its events do not fit together.", flag=True),
         Setting("no-agent-rules", "Do without the rules that come with edgetape for known agents.", flag=True),
         Setting("no-confine", "Run the agent with the network it has; the report says UNCONFINED.", flag=True),
