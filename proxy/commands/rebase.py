@@ -63,7 +63,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code
-    say_recorded(talk, shared.store, recording)
+    say_recorded(talk, shared.store, shared.keys, recording)
     _say_differences(talk, shared, old.info.id, recording.run)
     return OUR_FAILURE if recording.failure else recording.ended.code
 
@@ -74,7 +74,7 @@ def _old(shared: Shared, word: str, argv: Sequence[str]) -> _Old:
     from store.core.model import Parent
     from store.reader import Reader
 
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         info = reader.find(word)
         revived = revival(reader, info, argv, os.environ)
         last = info.events - 1
@@ -88,7 +88,7 @@ def _say_differences(talk: Talk, shared: Shared, old: str, new: str) -> None:
     from replay_server.normalise import Rules
     from store.reader import Reader
 
-    with Reader.open(shared.store) as reader:
+    with Reader.open(shared.store, shared.keys) as reader:
         entries = comparing.compared(reader, reader.run(old), reader.run(new), Rules())
     talk.say(f"edgetape: against {old}: {comparing.summary(entries)}")
     talk.say(f"next: edgetape diff {old} {new}")
