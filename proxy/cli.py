@@ -30,6 +30,7 @@ VERBS = (
     "diff",
     "pin",
     "regress",
+    "rebase",
     "export",
     "import",
     "checkpoint",

@@ -26,7 +26,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 _PORT = click.IntRange(0, 65535)
-_SECONDS = click.FloatRange(min=0)
+_SECONDS, _LONG = click.FloatRange(min=0), click.FloatRange(min=1)
+_COUNT = click.IntRange(min=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ TABLE: Mapping[str, Setting] = {
         Setting("server", "What the tool server is called in the recording.", str, None, "from its command"),
         # runs, show
         Setting("mode", "Only runs of this mode (record, replay, fork ...).", str),
-        Setting("limit", "At most so many runs.", click.IntRange(min=1), short="-n"),
+        Setting("limit", "At most so many runs.", _COUNT, short="-n"),
         Setting(
             "raw",
             "Write the bytes of one body of the step to stdout, as stored.",
@@ -172,7 +173,7 @@ TABLE: Mapping[str, Setting] = {
         Setting(
             "jobs",
             "Processes that verify runs; by default as many as there are cores, where the store is large.",
-            click.IntRange(min=1),
+            _COUNT,
             short="-j",
         ),
         Setting("policy", "What you ask for and whom you trust, as a TOML file (docs/anchors.md).", _FILE),
@@ -182,11 +183,12 @@ TABLE: Mapping[str, Setting] = {
         Setting(
             "proofs", "One inclusion proof a leaf of these runs, not the whole log: it names no other run.", flag=True
         ),
+        Setting("checkpoint", "Export at the checkpoint of this size; else at the first that fits.", _COUNT),
         Setting("full-log", "All leaves up to the checkpoint; this is the default.", flag=True),
         Setting("without-bodies", "Leave out what was said; the commitments stay.", flag=True),
         Setting("verifier", "Write the stand-alone verifier alone to this file, and print its SHA-256.", _OUTPUT),
         # erase, hold, prune, retention, export
-        Setting("step", "Only the bodies of this step.", click.IntRange(min=1)),
+        Setting("step", "Only the bodies of this step.", _COUNT),
         Setting("why", "Why, in a few words; it is kept in the log for ever.", str, short="--reason", member="reason"),
         Setting("by", "Who asks for it.", str, _account, "the account's name"),
         Setting("dry-run", "Say what would be done, and do nothing.", flag=True),
@@ -201,10 +203,7 @@ TABLE: Mapping[str, Setting] = {
         Setting("tsa-ca", "PEM file of the roots that its certificate must lead to.", _FILE),
         Setting("witness", "A witness (C2SP); may be repeated.", str, many=True, metavar="VKEY@URL"),
         Setting(
-            "anchor-every",
-            "Seconds between two rounds with --tsa and --witness, if anything was written; one more at the end.",
-            click.FloatRange(min=1),
-            3600.0,
+            "anchor-every", "Seconds between two rounds with --tsa and --witness; one more at the end.", _LONG, 3600.0
         ),
         # keys
         Setting("sign-command", "Command that signs what it gets on stdin: 64 bytes, or their base64, on stdout.", str),
@@ -253,13 +252,13 @@ TABLE: Mapping[str, Setting] = {
             many=True,
             member="allowed_ports",
         ),
-        Setting("until", "Pause before this step is answered: look, change it, go on.", click.IntRange(min=1)),
+        Setting("until", "Pause before this step is answered: look, change it, go on.", _COUNT),
         Setting("each", "Pause before every step.", flag=True, flag_name="step", member="each"),
         Setting("control", "Port of a control API on loopback for pausing; 0 takes a free one.", _PORT),
         Setting("report", "Write the end report as JSON to this file.", _OUTPUT),
         Setting("junit", "Write what was found as JUnit XML to this file.", _OUTPUT),
         # fork
-        Setting("at", "The step at which the fork leaves the recording.", click.IntRange(min=1)),
+        Setting("at", "The step at which the fork leaves the recording.", _COUNT),
         Setting("respond", "A file with the body that the step answers.", _FILE),
         Setting("status", "The status that the step answers.", click.IntRange(200, 599)),
         Setting(
@@ -284,7 +283,7 @@ TABLE: Mapping[str, Setting] = {
         ),
         Setting("yes", "Do not ask whether what may leave may leave.", short="-y", flag=True),
         # regress
-        Setting("jobs", "How many replays go on at once.", click.IntRange(min=1), 1, short="-j"),
+        Setting("jobs", "How many replays go on at once.", _COUNT, 1, short="-j"),
         # env
         Setting(
             "shell",

@@ -7,14 +7,15 @@ it lies there, believed by nobody.
 import heapq
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 
 from store.cells import blob, exact, number, text
 from store.core import digest
 from store.sealed import envelopes as sealed
-from store.sealed.envelopes import EventBlock
+from store.sealed.envelopes import Envelope, EventBlock
 from store.sealed.order import ordered
+
+__all__ = ["Envelope", "append", "first", "in_order", "last", "one", "row_bytes", "rows", "runs", "seal"]
 
 _ROWS = (
     f"SELECT {text('run')}, {number('seq')}, {blob('hash')}, {blob('event')} FROM events WHERE run = CAST(?1 AS TEXT)"
@@ -24,20 +25,6 @@ _BLOCKS = (
     " WHERE run = CAST(?1 AS TEXT)"
 )
 _LAST_BLOCK = "ORDER BY first DESC LIMIT 1"
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """One stored event: where it says it stands, the hash kept with it (32 bytes), its canonical bytes.
-
-    `damage` says what is wrong with the block that it stands in, where that changes none of its events.
-    """
-
-    run: str
-    seq: int
-    hash: bytes
-    raw: bytes
-    damage: str = ""
 
 
 def in_order(connection: sqlite3.Connection, run: str) -> Iterator[Envelope]:
@@ -108,8 +95,7 @@ def seal(connection: sqlite3.Connection, block: EventBlock) -> None:
 
 def _from_blocks(connection: sqlite3.Connection, run: str) -> Iterator[Envelope]:
     found = (EventBlock(*row) for row in connection.execute(f"{_BLOCKS} ORDER BY first", (exact(run),)))
-    for each in ordered((block.first, sealed.restored(block)) for block in found):
-        yield Envelope(run, each.seq, each.hash, each.raw, each.damage)
+    return ordered((block.first, sealed.restored(block)) for block in found)
 
 
 def _row(connection: sqlite3.Connection, query: str, *values: bytes | int) -> Envelope | None:

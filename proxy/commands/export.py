@@ -27,6 +27,7 @@ class Given(TypedDict):
     output: Path | None
     proofs: bool
     full_log: bool
+    checkpoint: int | None
     without_bodies: bool
     verifier: Path | None
     by: str
@@ -35,7 +36,7 @@ class Given(TypedDict):
 
 @click.command(cls=Verb, short_help="Write runs as one file that verifies alone.", epilog=_EPILOG)
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
-@options("output", "proofs", "full-log", "without-bodies", "verifier", "by", "json")
+@options("output", "proofs", "full-log", "without-bodies", "checkpoint", "verifier", "by", "json")
 @click.pass_context
 def command(context: click.Context, runs: Sequence[str], **given: Unpack[Given]) -> int:
     """Write RUN, or several, with log, bodies, a report and a stand-alone verifier into one ZIP."""
@@ -48,8 +49,9 @@ def command(context: click.Context, runs: Sequence[str], **given: Unpack[Given])
         raise Misuse("--proofs and --full-log exclude one another")
 
     shared: Shared = context.obj
-    talk, bodies = Talk.of(context), not given["without_bodies"]
-    made = packed(shared, talk, runs, output, given["by"], proofs=given["proofs"], bodies=bodies)
+    talk = Talk.of(context)
+    form = Form(given["proofs"], not given["without_bodies"], given["checkpoint"])
+    made = packed(shared, talk, runs, output, given["by"], form)
     if given["as_json"]:
         said = {"runs": made.runs, "checkpoint": made.checkpoint}
         click.echo(as_json_text({"file": str(output), "bytes": output.stat().st_size, "sha256": made.digest, **said}))
@@ -58,6 +60,15 @@ def command(context: click.Context, runs: Sequence[str], **given: Unpack[Given])
     talk.say(made.line)
     talk.say(f"check it: edgetape verify {output}; or without edgetape: python3 verify.py {output}")
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a bundle is to be: proofs of single leaves or the whole log, with bodies or without, at which checkpoint."""
+
+    proofs: bool
+    bodies: bool
+    checkpoint: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +81,18 @@ class Packed:
     line: str
 
 
-def packed(
-    shared: Shared, talk: Talk, runs: Sequence[str], output: Path, by: str, *, proofs: bool, bodies: bool
-) -> Packed:
+def packed(shared: Shared, talk: Talk, runs: Sequence[str], output: Path, by: str, form: Form) -> Packed:
     """Writes runs as a bundle, and has the log say so. Raises StoreUnusable, UnknownRun."""
     from proxy.dossier import report
     from store.bundle.export import excerpt
     from store.bundle.packing import members, write
 
-    with excerpt(shared.store, shared.keys, runs) as taken:
-        view = report(taken, proofs=proofs, bodies=bodies)
-        verdict = write(output, members(taken, view, proofs=proofs, bodies=bodies))
+    with excerpt(shared.store, shared.keys, runs, form.checkpoint) as taken:
+        view = report(taken, proofs=form.proofs, bodies=form.bodies)
+        verdict = write(output, members(taken, view, proofs=form.proofs, bodies=form.bodies))
         ids, size = sorted(taken.runs), taken.size
     digest = _digest(output)
-    _note(shared, talk, [_said(run, by, digest, size, bodies=bodies) for run in ids])
+    _note(shared, talk, [_said(run, by, digest, size, bodies=form.bodies) for run in ids])
     return Packed(ids, size, digest, verdict.line)
 
 

@@ -28,7 +28,7 @@ With --json: {file, bytes, sha256, run}.
 @click.pass_context
 def command(context: click.Context, run: str, output: Path | None, by: str, as_json: bool) -> int:
     """Write RUN to tests/tapes/NAME.tape, or to -o FILE; an older tape of that name is replaced."""
-    from proxy.commands.export import packed
+    from proxy.commands.export import Form, packed
     from store.reader import Reader
 
     shared: Shared = context.obj
@@ -39,7 +39,7 @@ def command(context: click.Context, run: str, output: Path | None, by: str, as_j
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", info.name).strip("-.") or info.id
     path = output or FOLDER / f"{name}.tape"
     talk = Talk.of(context)
-    made = packed(shared, talk, [info.id], path, by, proofs=True, bodies=True)
+    made = packed(shared, talk, [info.id], path, by, Form(proofs=True, bodies=True))
     if as_json:
         said = {"file": str(path), "bytes": path.stat().st_size, "sha256": made.digest, "run": info.id}
         click.echo(as_json_text(said))

@@ -4,7 +4,7 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -15,23 +15,31 @@ from proxy.options import Shared, options
 from proxy.settings import Durability, Local, OnStoreFailure
 from proxy.talk import Talk
 
+if TYPE_CHECKING:
+    from addons.options import RecorderOptions
+
 _EPILOG = """\b
 Exit codes: the agent's own; 125 edgetape itself failed; 126 the command cannot be executed; 127 it was not found;
 2 usage.
 """
 
 
-class Given(anchoring.Given):
-    """The options as click gives them."""
+class RecorderGiven(TypedDict):
+    """The options that the recorder is told, as click gives them."""
 
-    name: str | None
-    workflow: str | None
-    labels: Sequence[str]
     upstream_ca: Path | None
     durability: Durability
     on_store_failure: OnStoreFailure
     local: Local
     port: int
+
+
+class Given(RecorderGiven, anchoring.Given):
+    """The options as click gives them."""
+
+    name: str | None
+    workflow: str | None
+    labels: Sequence[str]
 
 
 @click.command(
@@ -66,7 +74,6 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     if not argv:
         raise Misuse("no command to record", hint="edgetape record -- python my_agent.py")
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
-    from addons.options import RecorderOptions
     from proxy.agent import AgentNotStarted, refuse_unstartable
     from proxy.closing import say_recorded
     from proxy.identity import Introduction, parent_in
@@ -82,14 +89,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         labels=dict(_label(label) for label in given["labels"]),
         parent=parent_in(shared.store, shared.keys, os.environ),
     )
-    recorder = RecorderOptions(
-        confdir=shared.authority,
-        listen_port=given["port"],
-        upstream_ca=given["upstream_ca"],
-        durability=given["durability"],
-        on_store_failure=given["on_store_failure"],
-        local=given["local"],
-    )
+    recorder = recorder_options(shared, given)
     talk = Talk.of(context)
     try:
         join_replay(talk, argv, os.environ)
@@ -109,6 +109,20 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         talk.warn(sentence, hint)
     say_recorded(talk, shared.store, shared.keys, recording)
     return OUR_FAILURE if recording.failure else recording.ended.code
+
+
+def recorder_options(shared: Shared, given: RecorderGiven) -> "RecorderOptions":
+    """What the recorder is told."""
+    from addons.options import RecorderOptions
+
+    return RecorderOptions(
+        confdir=shared.authority,
+        listen_port=given["port"],
+        upstream_ca=given["upstream_ca"],
+        durability=given["durability"],
+        on_store_failure=given["on_store_failure"],
+        local=given["local"],
+    )
 
 
 def _label(given: str) -> tuple[str, str]:

@@ -106,8 +106,9 @@ def _by_event(placed: tuple[int, OpeningRow]) -> tuple[int, str]:
 
 
 @contextmanager
-def excerpt(folder: Path, keys: Path, words: Sequence[str]) -> Iterator[Excerpt]:
-    """What a bundle of the runs that `words` mean is made of; `keys` is the folder of the store key.
+def excerpt(folder: Path, keys: Path, words: Sequence[str], size: int | None = None) -> Iterator[Excerpt]:
+    """What a bundle of the runs that `words` mean is made of, at the checkpoint over `size` leaves if one is named;
+    `keys` is the folder of the store key.
 
     Raises StoreUnusable, UnknownRun.
     """
@@ -117,12 +118,12 @@ def excerpt(folder: Path, keys: Path, words: Sequence[str]) -> Iterator[Excerpt]
             with database.explained(folder):
                 connection.execute("BEGIN")
                 own = Reader(folder, connection, reader.vault)
-                yield _taken(own, connection, sorted({own.identify(word) for word in words}))
+                yield _taken(own, connection, sorted({own.identify(word) for word in words}), size)
         finally:
             connection.close()
 
 
-def _taken(reader: Reader, connection: sqlite3.Connection, runs: Sequence[str]) -> Excerpt:
+def _taken(reader: Reader, connection: sqlite3.Connection, runs: Sequence[str], wanted: int | None) -> Excerpt:
     records = SqliteRecords(connection, reader.vault.folder)
     leaves = [raw for _, raw in records.leaves()]
     notes = records.checkpoints()
@@ -130,13 +131,26 @@ def _taken(reader: Reader, connection: sqlite3.Connection, runs: Sequence[str]) 
     fitting = [note for note in notes if all(end is not None and note[0] > end for end in ends)]
     if not notes or (not fitting and None not in ends):
         raise StoreUnusable(_NO_CHECKPOINT, hint="one is made when a run closes, and when its recorder stops")
-    size, note = _chosen(leaves, fitting, ends) if fitting else notes[-1]
+    if wanted is not None:
+        size, note = _named(wanted, notes if None in ends else fitting)
+    else:
+        size, note = _chosen(leaves, fitting, ends) if fitting else notes[-1]
     kept = {run: _covered(records, leaves[:size], run) for run in runs}
     vkey = next(filter(None, map(contents.new_key, reversed(leaves[:size]))))
     points = {run: contents.point(raws[0]) for run, raws in kept.items()}
     anchored = anchors.belonging(anchors.gathered(enumerate(leaves[:size])), points)
     nodes = {(level, at): node for level, at, node in records.nodes()}
     return Excerpt(reader.origin, vkey, size, note, tuple(leaves[:size]), kept, anchored, reader, records, nodes)
+
+
+def _named(size: int, notes: Sequence[tuple[int, bytes]]) -> tuple[int, bytes]:
+    found = next((each for each in notes if each[0] == size), None)
+    if found is None:
+        raise StoreUnusable(
+            f"no checkpoint over {size} leaves shows all that is to be shown of these runs",
+            hint=f"there are some over {', '.join(str(each) for each, _ in notes[:5])}" if notes else "",
+        )
+    return found
 
 
 def _chosen(

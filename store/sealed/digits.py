@@ -12,7 +12,8 @@ from store.core.errors import Malformed
 _DIGITS = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16}")
 _MARKS = re.compile(rb"[\x01-\x03]")
 _MARK_BY_DIGITS = {64: b"\x01", 32: b"\x02", 16: b"\x03"}
-_BYTES_BY_MARK = {b"\x01": 32, b"\x02": 16, b"\x03": 8}
+_BYTES = {1: 32, 2: 16, 3: 8}
+_NO_MARKS = bytes(each for each in range(256) if each not in _BYTES)
 
 
 def taken(text: bytes) -> tuple[bytes, bytes]:
@@ -30,17 +31,19 @@ def taken(text: bytes) -> tuple[bytes, bytes]:
 
 def column_bytes(text: bytes) -> int:
     """How many bytes of the column the marks of a text stand for."""
-    return sum(text.count(mark) * held for mark, held in _BYTES_BY_MARK.items())
+    return sum(map(_BYTES.__getitem__, text.translate(None, _NO_MARKS)))
 
 
 def put_back(text: bytes, column: bytes) -> bytes:
     """The text as it was; marks for which the column has no bytes stay where they are."""
-    parts: list[bytes] = []
-    end = at = 0
-    for match in _MARKS.finditer(text):
-        after = at + _BYTES_BY_MARK[match.group()]
-        if after > len(column):
-            break
-        parts += text[end : match.start()], column[at:after].hex().encode()
-        at, end = after, match.end()
-    return b"".join((*parts, text[end:]))
+    marks, (first, *pieces) = text.translate(None, _NO_MARKS), _MARKS.split(text)
+    digits, at = column.hex().encode(), 0
+    parts = [first]
+    for index, mark in enumerate(marks):
+        after = at + 2 * _BYTES[mark]
+        if after > len(digits):
+            rest = zip(marks[index:], pieces[index:], strict=True)
+            return b"".join((*parts, *(bytes([each]) + piece for each, piece in rest)))
+        parts += digits[at:after], pieces[index]
+        at = after
+    return b"".join(parts)

@@ -50,9 +50,13 @@ class EventBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
-    """An event out of a block. `damage` says what is wrong with the block, where that changes none of its events."""
+class Envelope:
+    """One stored event: where it says it stands, the hash kept with it (32 bytes), its canonical bytes.
 
+    `damage` says what is wrong with the block that it stands in, where that changes none of its events.
+    """
+
+    run: str
     seq: int
     hash: bytes
     raw: bytes
@@ -92,27 +96,29 @@ def fitting(lengths: Iterable[int]) -> int:
     return count
 
 
-def restored(block: EventBlock) -> list[Restored]:
+def restored(block: EventBlock) -> list[Envelope]:
     """The events of a block; one that cannot be read any more is there with what is left of it.
 
     A block without an event is one that cannot be read.
     """
     if not block.count:
-        return [Restored(block.first, block.hashes, b"", "its block has no event")]
+        return [Envelope(block.run, block.first, block.hashes, b"", "its block has no event")]
     content, damage = frame.unpack(block.text, block._place)
     if digits.column_bytes(content) != len(block.digits):
         damage = damage or "its block has fewer or more digits than places for them"
     lines = digits.put_back(content, block.digits).split(_END)
     if len(lines) != block.count + 1 or lines[-1] or len(block.hashes) % HASH_BYTES:
         damage = damage or "its block has fewer or more events than hashes"
-    found: list[Restored] = []
-    before = [b""]
-    for index, line in enumerate([*lines[: block.count], *[b""] * (block.count - len(lines))]):
-        kept = block.hash_at(index)
+    lines = [*lines[: block.count], *[b""] * (block.count - len(lines))]
+    found: list[Envelope] = []
+    before: list[bytes] = []  # the hash kept with the event before, and the one that it really gives if that is another
+    sound = True
+    for seq, line in enumerate(lines, start=block.first):
+        kept = block.hash_at(seq - block.first)
         raw, hashed = _linked(line, before, kept)
-        found.append(Restored(block.first + index, kept, raw))
-        before = [kept] if hashed == kept else [kept, hashed]
-    if damage and all(event_hash(each.raw) == each.hash for each in found):
+        found.append(Envelope(block.run, seq, kept, raw))
+        before, sound = ([kept], sound) if hashed == kept else ([kept, hashed], False)
+    if damage and sound:
         found[0] = replace(found[0], damage=damage)
     return found
 
@@ -144,6 +150,9 @@ def _linked(line: bytes, before: Sequence[bytes], kept: bytes) -> tuple[bytes, b
     """An event and its hash: linked to the hash kept with the event before it, or to what that one really gives, should
     only then its own hash fit. So one damaged event, or one damaged hash, spoils no other event.
     """
-    links = [line.replace(_PREVIOUS, hashed.hex().encode()) for hashed in before]
-    found = [(raw, event_hash(raw)) for raw in links]
-    return next((each for each in found if each[1] == kept), found[0])
+    first = raw = line.replace(_PREVIOUS, before[0].hex().encode() if before else b"")
+    hashed = event_hash(raw)
+    if hashed == kept or len(before) < 2:
+        return raw, hashed
+    raw = line.replace(_PREVIOUS, before[1].hex().encode())
+    return (raw, kept) if event_hash(raw) == kept else (first, hashed)

@@ -17,6 +17,7 @@ from typing import Any
 from store import custody, retention
 from store.bundle.intake import take_in
 from store.core.leaf import HoldSet
+from store.erasure import Erasure
 from store.retention import Pruning
 from store.writer import Writer
 from tests.support.tape import Call, Tape
@@ -139,8 +140,32 @@ def prune(base: Path) -> None:
     writer.close()
 
 
+def erase(base: Path) -> None:
+    """Erases a step of a closed run, a step of an open one, which goes on, and a whole run."""
+    writer = Writer.open(base / "store", base / "keys")
+    connection = sqlite3.connect(base / "store" / "edgetape.db")
+    named = dict(connection.execute("SELECT name, id FROM runs"))
+    connection.close()
+    made = Tape(base / "store", base / "keys", writer)
+    run = made.run([Call(body=b"the first" * 9), Call(body=b"the second" * 9)], "crashing", close=False)
+    writer.erase(Erasure(named["one"], (3, 4), "operator", "a reason")).result(60)
+    say("erased", "one")
+    writer.erase(Erasure(run, (1, 2), "operator", "a reason")).result(60)
+    say("erased", "crashing")
+    made.note(run, b"it goes on").result(60)
+    writer.erase(Erasure(named["two"], None, "operator", "a reason")).result(60)
+    say("erased", "two")
+    writer.close()
+
+
+def rewrap(base: Path) -> None:
+    """Goes over to another store key, twice; the newest file is acknowledged."""
+    for _ in range(2):
+        say("store key", str(custody.rotate_store_key(base / "store", base / "keys")[1].file))
+
+
 ACTIONS: dict[str, Callable[[Path], None]] = {
-    action.__name__: action for action in (append, checkpoint, rotation, intake, prune)
+    action.__name__: action for action in (append, checkpoint, rotation, intake, prune, erase, rewrap)
 }
 
 

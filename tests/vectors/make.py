@@ -14,7 +14,7 @@ from store.core.chunks import Chunk
 from store.core.veil import Veil
 from store.splices.guard import Cipher
 from store.splices.stream import Block, Span
-from tests.vectors import refused, samples
+from tests.vectors import blocks, refused, samples
 
 FOLDER = Path(__file__).parent
 
@@ -32,6 +32,7 @@ def made() -> Mapping[str, str]:
         "trees.json": _trees(),
         "chunks.json": _chunks(),
         "checkpoints.json": _checkpoints(),
+        "blocks.json": _blocks(),
     }
     return {name: json.dumps(cases, indent=1, ensure_ascii=False) + "\n" for name, cases in vectors.items()}
 
@@ -176,6 +177,11 @@ def _checkpoints() -> Vectors:
         note = checkpoint.sign(Checkpoint(samples.ORIGIN, size, root), key, private)
         vectors.append({"vkey": str(key), "size": size, "root": root.hex(), "note": note.decode()})
     return vectors
+
+
+def _blocks() -> Vectors:
+    events = [str(vector["canonical"]).encode() for vector in _events()]
+    return [blocks.event_block(events[3:9]), blocks.opening_block()]
 
 
 def main() -> None:

@@ -45,6 +45,15 @@ def test_twice_gives_the_same_bytes_report_and_all(place: Folders, tmp_path: Pat
     assert record["sha256"] == hashlib.sha256(first).hexdigest()
 
 
+def test_the_checkpoint_can_be_named(place: Folders, tmp_path: Path, capsys: Captured) -> None:
+    first = export(place, tmp_path / "first.zip", "--json").read_bytes()
+    size = str(json.loads(_json(capsys))["checkpoint"])
+    assert export(place, tmp_path / "second.zip", "--checkpoint", size).read_bytes() == first
+    assert run([*place.options, "export", "last", "-o", str(tmp_path / "none.zip"), "--checkpoint", "1"]) == 3
+    assert "no checkpoint over 1 leaves shows" in capsys.readouterr().err
+    assert not (tmp_path / "none.zip").exists()
+
+
 def _json(capsys: Captured) -> str:
     """What was printed as JSON."""
     out = capsys.readouterr().out

@@ -21,9 +21,9 @@ REPORT = Report(b"<!doctype html>\n", b"{}\n")
 type Record = dict[str, object]
 
 
-def export(folder: Path, *words: str, proofs: bool = False, bodies: bool = True) -> bytes:
+def export(folder: Path, *words: str, proofs: bool = False, bodies: bool = True, size: int | None = None) -> bytes:
     """The bytes of a bundle."""
-    with excerpt(folder, folder.parent / "keys", words) as taken:
+    with excerpt(folder, folder.parent / "keys", words, size) as taken:
         return b"".join(container.pack(members(taken, REPORT, proofs=proofs, bodies=bodies)))
 
 

@@ -12,9 +12,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from store.bundle import readme
+from store.bundle.export import excerpt
 from store.bundle.proof import verify_bundle
 from store.core import checkpoint
 from store.core.cosignature import WitnessKey
+from store.core.errors import StoreUnusable
 from store.core.leaf import Anchored
 from store.outside import token
 from store.outside.token import Authority
@@ -84,6 +86,20 @@ def test_it_is_the_same_whatever_is_anchored_later(made: Made, tmp_path: Path) -
     stamp(tmp_path / "later" / "store", tmp_path / "later" / "keys", made.authority)
     cosign(tmp_path / "later" / "store", tmp_path / "later" / "keys", Witness({}))
     assert [export(tmp_path / "later" / "store", "one", proofs=proofs) for proofs in (False, True)] == before
+
+
+def test_an_earlier_export_is_given_again_by_its_checkpoint(made: Made, tmp_path: Path) -> None:
+    with excerpt(made.folder, made.keys, ["two"]) as taken:
+        size = taken.size
+    before = export(made.folder, "two")
+    shutil.copytree(made.folder.parent, tmp_path / "later")
+    folder = tmp_path / "later" / "store"
+    stamp(folder, tmp_path / "later" / "keys", made.authority)
+    assert export(folder, "two") != before
+    assert export(folder, "two", size=size) == before
+    for other in (1, 2, 10**9):
+        with pytest.raises(StoreUnusable, match=f"no checkpoint over {other} leaves"):
+            export(folder, "two", size=other)
 
 
 def test_a_run_that_nobody_covers_yet_is_exported_with_what_came_before(made: Made, tmp_path: Path) -> None:

@@ -145,3 +145,23 @@ def test_openssl_trusts_what_we_trust_and_nothing_else(
     assert [number for number, (ours, theirs) in enumerate(verdicts) if ours != theirs] == []
     assert verdicts[0] == (True, True)
     assert (False, False) in verdicts
+
+
+def test_no_garbage_gets_past_the_reader_but_as_a_sentence(authority: TimeAuthority, sample: Sample) -> None:
+    raw, source = authority.stamp(NOTE), sample.source()
+    trusted = [trusting(authority.root)]
+    for _ in range(sample.count(500, 50_000)):
+        changed = bytearray(raw)
+        for _ in range(source.choice((1, 2, 5, 20))):
+            at = source.randrange(len(changed) or 1)
+            match source.randrange(3):
+                case 0:
+                    changed[at : at + 1] = source.randbytes(1)
+                case 1:
+                    del changed[at : at + source.randrange(1, 9)]
+                case _:
+                    changed[at:at] = source.randbytes(source.randrange(1, 9))
+        try:
+            token.read(bytes(changed)).demand(trusted)
+        except EdgetapeError:
+            continue

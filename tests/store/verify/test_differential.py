@@ -34,6 +34,7 @@ from tests.support.verifier.kinds import is_event, is_leaf
 from tests.support.verifier.notes import Checkpoint, Key
 from tests.support.verifier.opener import Opener
 from tests.support.verifier.rows import Block, Opening
+from tests.support.verifier.sealed import events_of, openings_of
 from tests.support.witness import Witness
 
 type Vector = dict[str, Any]  # JSON that the project's own script has made
@@ -223,6 +224,21 @@ def test_the_second_opens_the_vectors_of_keys(tmp_path: Path) -> None:
         kept = Opening(bytes.fromhex(each["kept_salt"]), bytes.fromhex(each["kept_digest"]), 5)
         opened = keys.shown(each["seq"], each["pointer"], kept)
         assert (opened.salt.hex(), opened.digest.hex()) == (each["salt"], each["sha256"])
+
+
+def test_the_second_reads_the_vectors_of_blocks() -> None:
+    events, openings = vectors("blocks")
+    columns = (bytes.fromhex(events[name]) for name in ("hashes", "digits", "text"))
+    found = events_of(events["run"], events["first"], *columns)
+    assert [data.decode() for _, _, data, _ in found] == events["events"]
+    assert [event_hash(data) for _, _, data, _ in found] == [kept for _, kept, _, _ in found]
+    columns = (bytes.fromhex(openings[name]) for name in ("digests", "rows"))
+    told = [
+        {"seq": one.seq, "pointer": one.pointer, "salt": one.salt.hex(), "sha256": one.digest.hex()}
+        | {"length": one.length, "place": one.place}
+        for one in openings_of(openings["run"], openings["first"], *columns)
+    ]
+    assert told == openings["openings"]
 
 
 def test_the_second_makes_the_vectors_of_hashes() -> None:
