@@ -104,7 +104,8 @@ def _in_event_block(connection: sqlite3.Connection, run: str, seq: int) -> Itera
             at = (seq - block.first) * HASH_BYTES
             yield _Value("event_blocks", "hashes", rowid, "", block.hashes[at : at + HASH_BYTES], at)
             begin, end = envelopes.digits_of(block, seq)
-            yield _Value("event_blocks", "digits", rowid, "", block.digits[begin:end], begin)
+            if end > begin:
+                yield _Value("event_blocks", "digits", rowid, "", block.digits[begin:end], begin)
 
 
 def _in_opening_block(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
