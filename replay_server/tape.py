@@ -61,9 +61,9 @@ class Tape:
         with _no_collection():
             read = reader.events if unverified else reader.linked_events
             found, self.names = gathered(reader, run, read)
-        self.exchanges = [step for step in found if isinstance(step, Exchange)]
-        self.happenings = [step for step in found if isinstance(step, Happening)]
-        self.places = list(self._placed())
+            self.exchanges = [step for step in found if isinstance(step, Exchange)]
+            self.happenings = [step for step in found if isinstance(step, Happening)]
+            self.places = list(self._placed())
         without_model = {place: split(place)[0] for place in dict.fromkeys(self.places)}
         self.endpoints = [without_model[place] for place in self.places]
         known = dict.fromkeys(without_model.values())

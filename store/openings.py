@@ -8,6 +8,7 @@ import heapq
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from operator import attrgetter
 
 from store.cells import blob, exact, number, text
@@ -19,6 +20,7 @@ from store.sealed import openings as sealed
 from store.sealed.openings import OpeningBlock, Row
 from store.sealed.order import ordered
 
+_BLOCKS_KEPT = 8
 _OPENINGS = (
     f"SELECT {number('o.seq')}, {text('o.pointer')}, {blob('o.salt')}, {blob('o.sha256')},"
     f" {number('o.length')}, CAST(p.place AS INTEGER) FROM openings o"
@@ -145,7 +147,13 @@ def seal(connection: sqlite3.Connection, block: OpeningBlock, rows: Sequence[Row
 def _of_event(connection: sqlite3.Connection, run: str, seq: int) -> list[Row]:
     found = [Row(*row) for row in connection.execute(f"{_OPENINGS} AND o.seq = ?2", (exact(run), seq))]
     block = next(_blocks(connection, run, "AND first <= ?2 ORDER BY first DESC LIMIT 1", seq), None)
-    return found + [row for row in (sealed.restored(block) if block else ()) if row.seq == seq]
+    return found + [row for row in (_restored(block) if block else ()) if row.seq == seq]
+
+
+@lru_cache(maxsize=_BLOCKS_KEPT)
+def _restored(block: OpeningBlock) -> Sequence[Row]:
+    """The openings of a block: who reads a run in its order asks the same block for one event after the other."""
+    return sealed.restored(block)
 
 
 def _blocks(
