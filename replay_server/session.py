@@ -225,7 +225,8 @@ class Session:
                 if injects:
                     return foreign(outcome)
                 served, kept = self._standins.reveal(outcome)
-                reply = self._reply(ask, echoes.put(served), echoes.put(kept))
+                like = self.tape.exchanges[index].response
+                reply = self.ledger.reply(ask.ticket, echoes.put(served), ask.live, echoes.put(kept), like)
                 step, asked = self.tape.step(index), named(ask.form)
                 return replace(reply, step=step, place=asked, recorded=outcome, remade=foreign)
         told_then = failure(outcome, ask.live, self.tape.detail(index))
