@@ -178,7 +178,7 @@ class Ledger:
         kept: Recorded | None = None,
         like: HttpResponse | None = None,
     ) -> Reply:
-        """An answer of ours that is recorded once it was sent, as `kept` where given; its labels are those of `like`."""
+        """An answer of ours, recorded once it was sent: as `kept` where given, with the labels of `like`."""
 
         def sent(ended: Ended) -> None:
             self.response(request, kept or said, said.ended if ended == "complete" else ended, like)
