@@ -1,7 +1,6 @@
 """A run that comes as a file: a tape (a bundle, docs/bundles.md) is verified and taken into a store that passes."""
 
 import contextlib
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +8,14 @@ from pathlib import Path
 from proxy import upkeep
 from proxy.options import Shared
 from proxy.talk import Talk
+from store.bundle.source import names_bundle
 
 SUFFIX = ".tape"
 
 
 def is_tape(word: str) -> bool:
-    """Whether a RUN on the command line means a file: it is there, and is called by a path or as a tape."""
-    return (os.sep in word or word.endswith((SUFFIX, ".zip"))) and Path(word).is_file()
+    """Whether a RUN on the command line means a file that is there."""
+    return names_bundle(word) and Path(word).is_file()
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from store.core.redact import Redactor
 from store.labels.dialect import RequestLabels
 
 _KEY = b"Idempotency-Key"
+_STANDS_IN = "it holds a stand-in for a secret that is not here: set the credential in the environment"
 BLANK = Recorded(200, b"", ((b"Content-Type", b"application/json"),), "length", "complete")
 
 
@@ -64,10 +65,10 @@ class Branch:
                 assert choice.ruling is not None
                 why = self._unfit(moved)
                 if why:
-                    return self._withheld(said, live, deed, why, asked_for)
+                    return self._withheld(said, live, "", why, asked_for)
                 return self._outing(moved, live, asked_for, choice.ruling)
             case "refuse":
-                return self._withheld(said, live, deed, choice.why, asked_for)
+                return self._withheld(said, live, self.fork.registry.allowing(deed), choice.why, asked_for)
         self.found.stubbed += self.fork.has_forked
         return None
 
@@ -89,12 +90,11 @@ class Branch:
         self.found.live.append(gone)
         return Outing(moved, ticket, asked_for, self.ledger, gone, self.hear)
 
-    def _withheld(self, said: Told, live: Live, deed: Deed, why: str, asked_for: RequestLabels) -> Reply:
+    def _withheld(self, said: Told, live: Live, rule: str, why: str, asked_for: RequestLabels) -> Reply:
         ticket = self.ledger.request(said, live.version, None, asked_for)
-        rule = self.fork.registry.allowing(deed)
         held = Withheld(self.ledger.steps, said.endpoint.place, why, rule)
         self.found.withheld.append(held)
-        sentence = f"{held.place} was not let out: {why}; to allow it: --allow '{rule}'"
+        sentence = f"{held.place} was not let out: {why}" + (f"; to allow it: --allow '{rule}'" if rule else "")
         found: dict[str, Json] = withheld_document(held)
         return self.ledger.reply(ticket, problem("withheld", sentence, found), live)
 
@@ -102,7 +102,7 @@ class Branch:
         if any(name.lower() == b"upgrade" for name, _ in moved.headers):
             return "it asks for another protocol, which a fork does not speak with real servers"
         standins = {*self.standins.made, *(value.encode("utf-8", "surrogateescape") for value in self.kept_back)}
-        return "it holds a stand-in for a secret that is not here" if carries(moved, standins) else ""
+        return _STANDS_IN if carries(moved, standins) else ""
 
 
 def _server(place: Endpoint) -> dict[str, Any]:

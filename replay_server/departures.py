@@ -28,7 +28,8 @@ def lines(fork: Forked, listed_max: int) -> list[str]:
     if fork.live:
         said.append("what went live was asked today, not at the time of the recording")
     for held in fork.withheld[:listed_max]:
-        said += [f"refused: step {held.step}, {held.place}: {held.why}", f"  to allow: --allow {paste.word(held.rule)}"]
+        said.append(f"refused: step {held.step}, {held.place}: {held.why}")
+        said += [f"  to allow: --allow {paste.word(held.rule)}"] if held.rule else []
     return said
 
 

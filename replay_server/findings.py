@@ -69,7 +69,7 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A request that was neither let out nor answered: why, and the rule that would let it out."""
+    """A request that was neither let out nor answered: why, and the rule that would let it out, if one would."""
 
     step: int
     place: str

@@ -98,7 +98,11 @@ class Injection:
         said = ["another body"] if self.body is not None else []
         said += [f"{edit.pointer or 'the whole body'} set" for edit in self.edits]
         said += [f"status {self.status}"] if self.status is not None else []
-        said += [f"cut after {self.cut_after_bytes} bytes"] if self.cut_after_bytes is not None else []
+        said += (
+            [f"cut after {self.cut_after_bytes} byte{'' if self.cut_after_bytes == 1 else 's'}"]
+            if self.cut_after_bytes is not None
+            else []
+        )
         return ", ".join(said)
 
 

@@ -117,7 +117,7 @@ def _cases(document: dict[str, Json]) -> Iterator[_Case]:
         yield _Case(f"step {found['step']}: {found['request']}", "never requested", "recorded, and not asked for")
     fork = document["fork"]
     for found in _listed(fork, "withheld") if isinstance(fork, dict) else ():
-        text = f"to allow: --allow '{found['rule']}'"
+        text = f"to allow: --allow '{found['rule']}'" if found["rule"] else ""
         yield _Case(f"step {found['step']}: {found['request']}", "refused", str(found["why"]), text)
     for kind, name in (("refused", "refused"), ("failures", "failed")):
         listed = document[kind]

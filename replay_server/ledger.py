@@ -93,10 +93,10 @@ class Ledger:
         )
         return self._append(sheet.draft(facts))
 
-    def response(self, request: Ticket, served: Recorded, ended: Ended) -> None:
-        """What was served, and how that ended."""
+    def response(self, request: Ticket, served: Recorded, ended: Ended, like: HttpResponse | None = None) -> None:
+        """What was served, and how that ended; `like` is the recorded answer, whose labels it takes."""
         sheet = Sheet()
-        members: dict[str, Any] = {}
+        members: dict[str, Any] = {} if like is None else _answer_labels(like)
         if served.body:
             media_type = first(served.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
             coding = first(served.headers, b"content-encoding").decode("latin-1").lower()
@@ -170,11 +170,18 @@ class Ledger:
         cut = recut(answer.chunks, answer.body, "", found)
         return replace(answer, body=found.content, chunks=cut, exact=answer.exact and found.exact)
 
-    def reply(self, request: Ticket, said: Recorded, live: Live, kept: Recorded | None = None) -> Reply:
-        """An answer of ours that is recorded once it was sent; as `kept` where that is given."""
+    def reply(
+        self,
+        request: Ticket,
+        said: Recorded,
+        live: Live,
+        kept: Recorded | None = None,
+        like: HttpResponse | None = None,
+    ) -> Reply:
+        """An answer of ours, recorded once it was sent: as `kept` where given, with the labels of `like`."""
 
         def sent(ended: Ended) -> None:
-            self.response(request, kept or said, said.ended if ended == "complete" else ended)
+            self.response(request, kept or said, said.ended if ended == "complete" else ended, like)
 
         return Reply(build(said, live), sent)
 
@@ -257,6 +264,13 @@ def _labels(like: HttpRequest) -> dict[str, Any]:
     """The labels of a recorded request, as far as they are short enough to stand in an envelope."""
     names = ("kind", "boundary", "effect", "operation", "tool", "model", "rules")
     return {name: value for name in names if isinstance(value := getattr(like, name), str)}
+
+
+def _answer_labels(like: HttpResponse) -> dict[str, Any]:
+    """The same of a recorded answer. Its receipt is none of ours: a replay does nothing."""
+    texts = {name: value for name in ("model", "stop", "rules") if isinstance(value := getattr(like, name), str)}
+    tools = like.tools if all(isinstance(tool, str) for tool in like.tools or ()) else None
+    return {**texts, "usage": like.usage, "tools": tools}
 
 
 def _pairs(sheet: Sheet, pairs: Pairs) -> Headers:

@@ -43,6 +43,11 @@ class Tier(StrEnum):
     EXHAUSTED = "exhausted"
     UNEXPECTED = "unexpected"
 
+    @property
+    def fits(self) -> bool:
+        """Whether the recorded exchange is the one that was asked for."""
+        return self in (Tier.OPTIONAL, Tier.SAME, Tier.MAPPED)
+
 
 @dataclass(frozen=True, slots=True)
 class Match:

@@ -87,9 +87,8 @@ class Session:
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
         stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
-        self._control = Control(
-            recollection, stdio, self.ledger, self.redactor, self.findings, self.policy, self.stopped
-        )
+        ends = (self.ledger, self.redactor, self.findings, self.policy, self.stopped)
+        self._control = Control(recollection, stdio, *ends)
         if self.fork is not None:
             hear = provenance.hear if provenance is not None else lambda _: None
             about = (self.fork, self.tape, self.ledger, self.redactor, self._standins)
@@ -117,6 +116,10 @@ class Session:
         ask = _Ask(form, said.asked.headers, live, ticket)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
             self._standins.pair(self.tape.headers(match.index), ask.headers)
+        lost = None if match.tier.fits else self.tape.lost(form.endpoint, self._matcher.served)
+        if lost is not None:
+            self._matcher.take(lost, form)
+            return self._unserved(lost, self.tape.gone[lost], ask)
         match match.tier:
             case Tier.DRIFTED:
                 return self._drifted(match, ask)
@@ -211,9 +214,7 @@ class Session:
         outcome = self._branch.answer if self._branch is not None and injects else self.tape.outcome(index)
         match outcome:
             case Refusal(reason):
-                missed = Missed(named(ask.form), self.findings.requests, self.tape.step(index), reason)
-                self.findings.unserved.append(missed)
-                return self._reply(ask, problem("unserved", reason, missed_document(missed)))
+                return self._unserved(index, reason, ask)
             case Recorded():
                 self.findings.local_tools.update(self.tape.tools(index, outcome))
                 echoes = self._echoes(index, tier, ask)
@@ -225,11 +226,17 @@ class Session:
                 if injects:
                     return foreign(outcome)
                 served, kept = self._standins.reveal(outcome)
-                reply = self._reply(ask, echoes.put(served), echoes.put(kept))
+                like = self.tape.exchanges[index].response
+                reply = self.ledger.reply(ask.ticket, echoes.put(served), ask.live, echoes.put(kept), like)
                 step, asked = self.tape.step(index), named(ask.form)
                 return replace(reply, step=step, place=asked, recorded=outcome, remade=foreign)
         told_then = failure(outcome, ask.live, self.tape.detail(index))
         return Reply(told_then, lambda _: self.ledger.error(ask.ticket, outcome))
+
+    def _unserved(self, index: int, reason: str, ask: _Ask) -> Reply:
+        missed = Missed(named(ask.form), self.findings.requests, self.tape.step(index), reason)
+        self.findings.unserved.append(missed)
+        return self._reply(ask, problem("unserved", reason, missed_document(missed)))
 
     def _echoes(self, index: int, tier: Tier, ask: _Ask) -> Echoes:
         """What the recorded answer repeats of its request, and has to be repeated of the live one."""
@@ -252,15 +259,15 @@ class Session:
         return self._drift_problem(ask, cause)
 
     def _missed(self, match: Match, ask: _Ask) -> Reply:
-        listed = self.findings.exhausted if match.tier is Tier.EXHAUSTED else self.findings.unexpected
+        is_exhausted = match.tier is Tier.EXHAUSTED
         nearest = None if match.index is None else self.tape.step(match.index)
         detail = self._expected(None)
         if nearest is not None:
             detail = f"the recording answered it last at step {nearest}"
         missed = Missed(named(ask.form), self.findings.requests, nearest, detail)
-        listed.append(missed)
-        name: Name = "exhausted" if match.tier is Tier.EXHAUSTED else "unexpected"
-        said = "was asked for more often than recorded" if name == "exhausted" else "is not in the recording"
+        (self.findings.exhausted if is_exhausted else self.findings.unexpected).append(missed)
+        name: Name = "exhausted" if is_exhausted else "unexpected"
+        said = "was asked for more often than recorded" if is_exhausted else "is not in the recording"
         sentence = f"{missed.place} {said}" + (f"; {detail}" if detail else "")
         return self._reply(ask, problem(name, sentence, missed_document(missed)))
 

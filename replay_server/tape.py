@@ -18,16 +18,7 @@ from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
 from store.core.jsontext import Octets
-from store.core.model import (
-    Agent,
-    ErrorKind,
-    HttpRequestEnd,
-    HttpResponse,
-    Note,
-    RpcMessage,
-    RunOpen,
-    Value,
-)
+from store.core.model import Agent, ErrorKind, HttpRequestEnd, HttpResponse, Note, RpcMessage, RunOpen, Value
 from store.core.redact import is_withheld
 from store.core.text import Text
 from store.exchange import Exchange, Happening
@@ -57,6 +48,7 @@ class Tape:
         self.run = run
         self.rules = rules
         self.used: set[str] = set()  # the rules that took something out of a recorded request
+        self.gone: dict[int, str] = {}  # the requests that cannot be compared, as far as they were read, and why
         self._reader = reader
         with _no_collection():
             read = reader.events if unverified else reader.linked_events
@@ -74,7 +66,7 @@ class Tape:
     def under(self, rules: Rules) -> "Tape":
         """The same tape under other rules."""
         other = copy(self)
-        other.rules, other.used = rules, set()
+        other.rules, other.used, other.gone = rules, set(), {}
         return other
 
     def step(self, index: int) -> int:
@@ -114,12 +106,18 @@ class Tape:
         """A recorded request as it is compared."""
         try:
             asked = self.asked(index)
-        except BodyUnavailable:
+        except BodyUnavailable as error:
+            self.gone[index] = f"the recorded request of step {self.step(index)} cannot be compared: {error}"
             gone = Form(self.endpoints[index], {"body": Octets(f"of step {self.step(index)}, erased", 0)})
             return Normal(gone, {})
         found = self.rules.normal(asked)
         self.used.update(found.counts)
         return found
+
+    def lost(self, endpoint: Endpoint, served: Container[int]) -> int | None:
+        """The earliest exchange of an endpoint that is not served and whose request, as was found, is gone."""
+        waiting = (index for index in sorted(self.gone) if index not in served)
+        return next((index for index in waiting if self.endpoints[index] == endpoint), None)
 
     def asked(self, index: int) -> Asked:
         """A recorded request. Raises BodyUnavailable when some of it is gone."""

@@ -5,11 +5,12 @@ Where sealing fails the bodies stay as they are, which is right too: `edgetape c
 
 import contextlib
 import sqlite3
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 
-from store import compaction, condensation, database, envelopes
+from store import compaction, condensation, database, envelopes, journal
 from store.commit import Committer
 from store.condensation import Step
 from store.core.errors import EdgetapeError
@@ -40,6 +41,13 @@ class Compactor:
             with database.transaction(connection):
                 for step in condensation.steps(connection, run):
                     step(connection)
+
+    def seal_closed(self, connection: sqlite3.Connection, runs: Iterable[str]) -> None:
+        """Seals those of these runs that are closed; as `seal` does."""
+        for run in runs:
+            last = journal.head(connection, run)
+            if last is not None and last.type == "run.close":
+                self.seal(connection, run)
 
     def stop(self) -> None:
         """Returns when all runs that were closed so far are sealed, or handed to the committer as such."""

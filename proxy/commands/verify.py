@@ -76,7 +76,7 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
     if verdict.locked is not None:
         talk.warn(f"bodies could not be opened: {verdict.locked}", verdict.locked.hint)
     click.echo(verdict.line)
-    if terms.pin is None:
+    if not terms.pins:
         talk.say("whose signature it is was not asked: give --pin VKEY, as `edgetape keys export` prints it there")
     talk.say(LIMITS)
     return code

@@ -20,16 +20,16 @@ from store.core.errors import StoreUnusable
 
 _ZIP_MARK = b"PK\x03\x04"
 _TAR_MARK, _TAR_MARK_AT = b"ustar", 257
-_SUFFIXES = (".zip", ".tar")
+_SUFFIXES = (".zip", ".tar", ".tape")
 
 type Members = dict[str, memoryview]
 
 
 def names_bundle(word: str) -> bool:
-    """Whether a word of a command line is the place of a bundle and not a run: it ends in .zip or .tar, or it has a
-    slash.
+    """Whether a word of a command line is the place of a bundle and not a run: it ends in .zip, .tar or .tape, has a
+    slash, or has a dot and is a file.
     """
-    return word.endswith(_SUFFIXES) or os.sep in word
+    return word.endswith(_SUFFIXES) or os.sep in word or ("." in word and Path(word).is_file())
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import os
 import signal
 import sqlite3
 from collections.abc import Iterator, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -51,12 +52,13 @@ class Crew:
         self._members: list[tuple[BaseProcess, Connection]] = []
         # Not forked: a copy of this process would hold its threads' locks and its open database.
         context = multiprocessing.get_context("spawn")
-        for _ in range(jobs):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(folder, keys, theirs, deep), daemon=True)
-            process.start()
-            theirs.close()
-            self._members.append((process, ours))
+        with _uninterrupted():
+            for _ in range(jobs):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_work, args=(folder, keys, theirs, deep), daemon=True)
+                process.start()
+                theirs.close()
+                self._members.append((process, ours))
 
     def __enter__(self) -> Self:
         return self
@@ -120,6 +122,17 @@ def opened(folder: Path) -> sqlite3.Connection:
     return connection
 
 
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Whoever is started in here never hears of Ctrl-C: that is for the caller, and when he ends, the pipe does."""
+    resource_tracker.ensure_running()  # which would let it through again when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _version(watch: sqlite3.Connection) -> int:
     ((version,),) = watch.execute("PRAGMA data_version").fetchall()
     return int(version)
@@ -148,8 +161,6 @@ def _received(pipe: Connection) -> object:
 
 
 def _work(folder: Path, keys: Path, pipe: Connection, deep: bool) -> None:
-    # Ctrl-C is the caller's to answer: when he ends, the pipe does.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(EOFError, BrokenPipeError), contextlib.closing(opened(folder)) as connection:
         try:
             with database.explained(folder):

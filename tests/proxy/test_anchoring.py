@@ -69,7 +69,9 @@ def test_a_run_is_stamped_cosigned_and_proved_by_a_policy(
     )
     verify = [*place.options, "verify", "--policy", str(policy)]
     assert run([*verify, "two", "--strict"]) == 0
-    line = capsys.readouterr().out
+    proved = capsys.readouterr()
+    assert "--pin" not in proved.err  # the policy has one
+    line = proved.out
     assert line.startswith("VERIFIED run ")
     assert "; existed no later than " in line
     assert ", no earlier than " in line

@@ -1,9 +1,11 @@
 """A fork that goes live: what reaches the real server, what the agent sees, what is recorded, and what never leaves."""
 
 import json
+from typing import Any
 
 from replay_server.registry import Registry
 from replay_server.server import ReplayOptions
+from store.core.draft import Draft
 from store.core.model import HttpResponse
 from store.core.redact import Redactor
 from store.exchange import exchanges
@@ -40,6 +42,25 @@ async def test_the_new_run_goes_on_from_the_forks_step(place: Place, provider: P
             b"[]",
             b"[1]",
         ]
+
+
+async def test_what_is_served_keeps_the_labels_of_the_recorded_answer_but_its_receipt(place: Place) -> None:
+    def tell(recording: Recording) -> None:
+        labels: dict[str, Any] = {"usage": [["input_tokens", 3]], "stop": "end", "tools": ["f"], "receipt": "r-1"}
+        request = recording.ask("GET", "http://tools.example.com/rows", headers=())
+        answer = HttpResponse(
+            req=-1, status=200, http_version="HTTP/1.1", headers=[], ended="complete", framing="length", **labels
+        )
+        recording.writer.append(recording.run, Draft(answer), after=request)
+
+    async with place.replaying(place.record(tell)) as server:
+        await ask(server, "GET", "http://tools.example.com/rows")
+        await finished(server)
+    _, (told,), reader = of_run(place, server.run)
+    reader.close()
+    assert told.response is not None
+    assert (told.response.usage, told.response.stop, told.response.tools) == ([["input_tokens", 3]], "end", ["f"])
+    assert told.response.receipt is None
 
 
 async def test_what_no_rule_lets_out_is_refused_with_the_rule_that_would(place: Place, provider: Provider) -> None:

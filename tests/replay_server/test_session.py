@@ -7,6 +7,7 @@ import pytest
 from replay_server.server import ReplayOptions, ReplayServer
 from store.core import canonical
 from store.core.model import HttpRequest, HttpResponse, RunClose, RunOpen, Verdict
+from store.erasure import Erasure
 from store.exchange import exchanges
 from store.reader import Reader
 from tests.replay_server.recording import CHAT, Place, Recording, chat, completion, encode
@@ -129,6 +130,24 @@ async def test_what_never_came_is_missing_and_not_late(place: Place) -> None:
         await post(server, place, CHAT, second)
         report = await server.stop(0)
     assert (report.exit_code, report.counts["reordered"], report.counts["never_requested"]) == (42, 0, 5)
+
+
+async def test_a_step_whose_request_was_erased_is_refused_by_name(place: Place) -> None:
+    run = place.record(loop)
+    with Reader.open(place.store, place.keys) as reader:
+        seq = exchanges(reader.events(run))[2].request.seq
+    writer = place.writer()
+    writer.erase(Erasure(run, (seq,), "a test", "asked for")).result()
+    writer.close()
+    async with place.replaying(run) as server:
+        await walk(server, place)
+        report = await server.stop(0)
+        assert report.exit_code == 125
+        told = json.dumps(report.document["unserved"])
+        assert '"nearest": 3' in told
+        assert "recorded request of step 3 cannot be compared" in told
+        assert "erased" in told
+        assert (report.counts["matched"], report.counts["never_requested"], report.counts["drifted"]) == (5, 0, 0)
 
 
 async def test_telemetry_may_come_at_any_time_or_never(place: Place) -> None:

@@ -172,14 +172,12 @@ def test_a_store_that_cannot_be_opened_can_be_opened_later(fault: str, tmp_path:
     assert place > 20
 
 
-def limited(pages: int, opened: list[sqlite3.Connection]) -> database.Connect:
-    """A connection to a database that has no room beyond `pages` pages."""
+def known(opened: list[sqlite3.Connection]) -> database.Connect:
+    """A connection that the test can get at, to say how many pages the database may have."""
 
     def connect(path: Path) -> sqlite3.Connection:
-        connection = database.connect(path)
-        connection.execute(f"PRAGMA max_page_count={pages}")
-        opened.append(connection)
-        return connection
+        opened.append(database.connect(path))
+        return opened[-1]
 
     return connect
 
@@ -187,9 +185,12 @@ def limited(pages: int, opened: list[sqlite3.Connection]) -> database.Connect:
 def test_a_full_database_says_so_and_goes_on_when_there_is_room(tmp_path: Path, sample: Sample) -> None:
     opened: list[sqlite3.Connection] = []
     story = Story(tmp_path, Disk("SQLITE_FULL"))
-    writer = Writer.open(tmp_path / "store", tmp_path / "keys", limited(100, opened))
+    writer = Writer.open(tmp_path / "store", tmp_path / "keys", known(opened))
     made = Tape(tmp_path / "store", tmp_path / "keys", writer)
     run = made.open()
+    writer.checkpoint().result(30)
+    ((pages,),) = opened[0].execute("PRAGMA page_count").fetchall()
+    opened[0].execute(f"PRAGMA max_page_count={pages + 60}")
     source = sample.source()
     tickets = [made.note(run, source.randbytes(3000)) for _ in range(200)]
     for ticket in tickets:

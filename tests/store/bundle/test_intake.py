@@ -55,6 +55,14 @@ def test_an_imported_run_is_proven_shown_and_named_with_its_origin(
         assert any(SECRET in body for body in bodies)
 
 
+def test_an_imported_run_is_packed_as_one_that_was_recorded(bundle: Path, tmp_path: Path) -> None:
+    (run,) = brought(bundle, tmp_path / "here")
+    with contextlib.closing(sqlite3.connect(tmp_path / "here" / "store" / FILE_NAME)) as connection:
+        for table, rows in (("events", 0), ("openings", 0), ("event_blocks", 1), ("opening_blocks", 1), ("blocks", 1)):
+            query = f"SELECT COUNT(*) FROM {table} WHERE run = ?"
+            assert connection.execute(query, (run,)).fetchone() == (rows,), table
+
+
 def test_the_log_says_where_it_is_from(recorded: Path, bundle: Path, tmp_path: Path) -> None:
     (run,) = brought(bundle, tmp_path / "here")
     with contextlib.closing(sqlite3.connect(tmp_path / "here" / "store" / FILE_NAME)) as connection:

@@ -57,14 +57,12 @@ def test_a_container_in_another_order_is_still_the_same_bundle(parcel: Parcel, t
     assert both(path) == (0, [])
 
 
-def test_a_run_and_a_bundle_are_told_apart_by_their_word() -> None:
-    assert [
-        word for word in ("last", "last:replay", "a name", "01a2", "x.zip", "y.tar", "./z") if names_bundle(word)
-    ] == [
-        "x.zip",
-        "y.tar",
-        "./z",
-    ]
+def test_a_run_and_a_bundle_are_told_apart_by_their_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("here.bundle", "last"):
+        (tmp_path / name).touch()
+    words = ("last", "last:replay", "a name", "01a2", "v1.2", "x.zip", "y.tar", "z.tape", "./z", "here.bundle")
+    assert [word for word in words if names_bundle(word)] == ["x.zip", "y.tar", "z.tape", "./z", "here.bundle"]
 
 
 @pytest.mark.parametrize("limit", ["FILE_BYTES_MAX", "MEMBERS_MAX"])

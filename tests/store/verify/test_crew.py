@@ -51,6 +51,19 @@ def test_all_of_them_read_the_moment_at_which_they_began(tmp_path: Path) -> None
         connection.close()
 
 
+def test_ctrl_c_is_left_to_the_caller(sealed: Path) -> None:
+    with (
+        contextlib.closing(crew.opened(sealed / "store")) as connection,
+        Crew(sealed / "store", sealed / "keys", connection, 1, deep=False) as team,
+    ):
+        ((process, _),) = team._members
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGINT)
+        assert team.begin()
+        os.kill(process.pid, signal.SIGINT)
+        assert team.begin()
+
+
 def test_a_process_that_is_killed_is_said_in_a_sentence(sealed: Path) -> None:
     with (
         contextlib.closing(crew.opened(sealed / "store")) as connection,
