@@ -7,7 +7,7 @@ into blocks. What is read here is as it lies there, believed by nobody.
 import heapq
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 
@@ -47,7 +47,7 @@ class OpeningRow:
     def shown(self, seq: int, veil: Veil) -> "OpeningRow":
         """The opening of the event `seq` that is stored so, with its salt and digest to be read."""
         salt, sha256 = veil.shown(seq, self.pointer, self.salt, self.sha256)
-        return replace(self, salt=salt, sha256=sha256)
+        return OpeningRow(self.pointer, salt, sha256, self.length, self.place, self.damage)
 
     @property
     def is_sound(self) -> bool:

@@ -77,10 +77,10 @@ class Vault:
 
     def of(self, connection: sqlite3.Connection, run: str) -> RunKeys:
         """The keys of a run as they are now. Raises Malformed where they are gone or damaged."""
-        key, stored = self.store_key(connection), wrapped(connection, run)
+        stored = wrapped(connection, run)
         found = self._runs.pop(run, None)
-        if found is None or found.wrapped != stored:
-            found = opened(key, self.origin, run, stored)
+        if found is None or found.wrapped != stored:  # they are other rows under another store key, too
+            found = opened(self.store_key(connection), self.origin, run, stored)
         self._runs[run] = found
         while len(self._runs) > _RUNS_KEPT:
             self._runs.popitem(last=False)

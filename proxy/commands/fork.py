@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from proxy import loop, upkeep
-from proxy.border import OUR_FAILURE, Misuse, Wrapper
+from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, Order
 from proxy.talk import Talk
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from replay_server.registry import Registry
     from store.reader import Reader, RunInfo
 
+DECLINED = 1
+
 _EPILOG = """\b
 Exit codes: the agent's own when nothing was held back; 43 refused (a request that no rule lets out, or an attempt to
-get past edgetape); 40 drifted and 41 unexpected before the step was reached; 42 the step was not reached; 125 edgetape
-itself failed; 126 the command cannot be executed; 127 it was not found; 2 usage.
+get past edgetape); 1 you said no; 40 drifted, 41 unexpected before the step was reached; 42 the step was not reached;
+125 edgetape itself failed; 126 the command cannot be executed; 127 it was not found; 2 usage.
 \b
 A value of --set that is no JSON is a string: --set /rows/0/severity=high
 """
@@ -127,8 +129,8 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         revived = revival(reader, info, argv, os.environ)
         fork = _agreed(talk, reader, info, said, given, confinement, revived.standins)
         if fork is None:
-            talk.always("nothing was started")
-            return OUR_FAILURE
+            talk.always("edgetape: nothing was started")
+            return DECLINED
         options = ReplayOptions(
             on_drift=given["on_drift"],
             grace_s=given["grace"],

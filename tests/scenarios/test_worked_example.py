@@ -14,6 +14,7 @@ from examples.demo.tables import compliance_tables
 from tests.scenarios.test_story import CONFINES
 from tests.support.command import Command, Said
 from tests.support.processes import ROOT, Running, running_module
+from tests.support.screen import on_a_terminal
 from tests.support.seen import ask_seen
 
 UNCONFINED = () if CONFINES else ("--no-confine",)
@@ -141,6 +142,19 @@ def test_without_a_terminal_nothing_starts_unless_it_is_meant(story: Story) -> N
     assert asked.code == 2
     assert "no terminal to ask" in asked.err
     assert "from step 8 on this may leave this machine:" in asked.err
+    assert (len(story.command.runs()), story.seen()) == (before, [])
+
+
+def test_a_person_at_the_terminal_can_say_no(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in story.command.environment.items():
+        monkeypatch.setenv(name, value)
+    story.seen()
+    before = len(story.command.runs())
+    with on_a_terminal(story.command.line("fork", "contract", "--at", "8", "--status", "500", *UNCONFINED)) as screen:
+        screen.wait_for(b"go on? [y/N]")
+        screen.type(b"n\n")
+        assert screen.exit_code() == 1, screen.shown
+    assert b"nothing was started" in screen.shown
     assert (len(story.command.runs()), story.seen()) == (before, [])
 
 

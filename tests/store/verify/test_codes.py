@@ -20,5 +20,7 @@ def test_the_page_lists_every_code_and_says_which_do_not_occur_yet() -> None:
 
 
 def test_every_code_is_got_by_a_test() -> None:
-    texts = [path.read_text() for path in TESTS.rglob("test_*.py") if path != Path(__file__)]
+    # Attacks may stand in rooms of their own; what the second verifier can say proves nothing of ours.
+    others = (Path(__file__), TESTS / "support")
+    texts = [path.read_text() for path in TESTS.rglob("*.py") if not any(map(path.is_relative_to, others))]
     assert [code for code in CODES if not any(f'"{code}"' in text for text in texts)] == []
