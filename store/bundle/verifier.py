@@ -269,7 +269,7 @@ class Key:
         self.id, self.public = sha256(f"{self.name}\n".encode() + raw).digest()[:4], raw[1:]
         self.label, self.first, self.last, self.revoked = f"{self.name}+{identity}", 0, 1 << 63, 1 << 63
         fair = re.fullmatch(r"\S+", self.name) and self.id.hex() == identity and len(raw) == 33 and raw[0] == 1
-        demand(fair, "not the vkey of an Ed25519 key")
+        demand(fair and times(8, point(self.public))[0], "no Ed25519 key, or one under which anybody can sign")
 
     def proves(self, what: str, old: Key, new: Key, signature: str) -> bool:
         """Whether it has signed that a key is rotated to, or revoked by, another (base64url without padding)."""

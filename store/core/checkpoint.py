@@ -14,6 +14,10 @@ from store.core.errors import Malformed
 _ED25519 = b"\x01"
 _SIGNATURE = "\N{EM DASH} "
 _KEY_ID_BYTES = 4
+_P = 2**255 - 19
+# The y of the points whose order divides 8 (RFC 8032, section 5.1, has cofactor 8): under such a key anybody can sign.
+_Y_OF_ORDER_8 = 0x5FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+_WEAK = frozenset((0, 1, _P - 1, _Y_OF_ORDER_8, _P - _Y_OF_ORDER_8))
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")  # all but the line feed
 
 
@@ -107,6 +111,9 @@ def read_key(text: str, kind: bytes) -> tuple[str, bytes]:
     raw = _base64(encoded, "vkey")
     if len(raw) != 33 or raw[:1] != kind:
         raise Malformed(f"malformed vkey: not an Ed25519 key of the kind {kind.hex()}")
+    y = int.from_bytes(raw[1:], "little") & (1 << 255) - 1
+    if y >= _P or y in _WEAK:
+        raise Malformed("malformed vkey: a key under which anybody can sign")
     if key_id(_key_name(name), kind, raw[1:]).hex() != given_id:
         raise Malformed("malformed vkey: its id is not the one of its key")
     return name, raw[1:]

@@ -7,8 +7,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+from store.bundle import verifier
 from store.core.checkpoint import Checkpoint, VerifierKey, parse, sign, verifier_key
 from store.core.errors import Malformed
+from tests.support.verifier import notes as second
 
 # The example of C2SP signed-note.
 NOTE_KEY = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -144,6 +146,20 @@ def test_bytes_that_are_no_text_are_refused() -> None:
 def test_a_key_in_another_spelling_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         VerifierKey.parse(text)
+
+
+WEAK = (0, 1, 2**255 - 20, 2**255 - 19, 2**255 - 18, 0x5FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826)
+
+
+@pytest.mark.parametrize("sign", [0, 1])
+@pytest.mark.parametrize("y", [*WEAK, 2**255 - 19 - WEAK[-1]])
+def test_a_key_under_which_anybody_can_sign_is_refused(y: int, sign: int) -> None:
+    key = VerifierKey("edgetape.local/weak", (y | sign << 255).to_bytes(32, "little"))
+    with pytest.raises(Malformed, match="vkey"):
+        VerifierKey.parse(str(key))
+    assert second.Key.read(str(key)) is None
+    with pytest.raises(ValueError, match=r"Ed25519|curve"):
+        verifier.Key(str(key))
 
 
 @pytest.mark.parametrize("signature", [b"", b"x", bytes(63), bytes(64), bytes(65), b"\xff" * 64])

@@ -57,6 +57,15 @@ BASE_Y = 4 * pow(5, P - 2, P) % P
 BASE = _point(BASE_Y.to_bytes(32, "little"))
 
 
+def is_weak(public: bytes) -> bool:
+    """Say whether anybody can sign under a key: its order divides 8, or it is not spelled as it has to be."""
+    y = int.from_bytes(public, "little") & (1 << 255) - 1
+    if y >= P or y in (1, P - 1):
+        return True
+    point = _point(public)
+    return point is not None and _equal(_times(8, point), (0, 1, 1, 0))
+
+
 def verify(public: bytes, message: bytes, signature: bytes) -> bool:
     """Say whether the signature is the key's over the message; section 5.1.7."""
     if len(public) != 32 or len(signature) != 64 or BASE is None:

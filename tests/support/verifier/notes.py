@@ -42,7 +42,7 @@ class Key:
             return None
         name, hexadecimal, encoded = parts
         data = unbase64(encoded)
-        if data is None or len(data) != 33 or data[:1] != ED25519:
+        if data is None or len(data) != 33 or data[:1] != ED25519 or ed25519.is_weak(data[1:]):
             return None
         identity = sha256(name.encode() + b"\n" + data).digest()[:4]
         return Key(name, identity, data[1:]) if identity.hex() == hexadecimal else None
