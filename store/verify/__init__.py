@@ -15,7 +15,7 @@ from pathlib import Path
 
 from store import database, naming
 from store.core.errors import StoreUnusable, UnknownRun
-from store.verify import anchors, crew, heads, ledger, proven
+from store.verify import anchors, crew, family, heads, ledger, proven
 from store.verify import held as holding
 from store.verify import run as run_check
 from store.verify.backlog import Backlog, Progress
@@ -122,6 +122,7 @@ def verify_records(
     claimed = log.runs if extent.runs is None else extent.runs
     runs = sorted({*records.runs(), *claimed, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
+    ties: list[family.Ties] = []
     bar = _Bar(progress, extent.expected)
     for found in (check or partial(run_check.check_all, records, terms.deep))(runs, log, bar.add):
         each = found.run
@@ -136,10 +137,12 @@ def verify_records(
         if extent.runs is not None and found.events > sealed and log.checkpoint and not log.newer:
             tally.find("V104", "a bundle holds what its checkpoint covers, and no event above", each, sealed)
         if found.events:
+            ties += [found.ties] if not committed.pruned else []
             opened, closed = (found.told.opened, found.told.closed) if found.told else ("", "")
             hearing.hear(Span(each, found.events, found.point, opened, closed), tally)
         if catalogue is not None and not found.unread:
             tally.counts["STALE_CATALOGUE"] += catalogue.get(each) != found.told
+    family.check(ties, records, log, tally)
     if not events and _is_empty(log, run, tally):
         tally.find("V001", "there is no event in it", run)
     flags = _flags(tally, hearing, attributed=bool(terms.pins))

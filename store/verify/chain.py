@@ -10,10 +10,11 @@ from typing import assert_never
 from store.core import canonical, digest, event, merkle
 from store.core.errors import Malformed
 from store.core.event import Event
-from store.core.model import Gap, LogPoint, RunClose, RunOpen, is_step
+from store.core.model import Gap, LogPoint, Parent, RunClose, RunOpen, RunSpawn, is_step
 from store.core.ranges import Ranges
 from store.core.shape import UnknownShape, UnknownVersion
 from store.envelopes import Envelope
+from store.verify.family import Spawned
 from store.verify.ledger import Ledger
 from store.verify.records import CatalogueRow
 from store.verify.verdict import Tally
@@ -50,6 +51,8 @@ class Walk:
     after: list[int] = field(default_factory=list)
     said: set[tuple[str, int | None]] = field(default_factory=set)
     told: CatalogueRow | None = None
+    parent: Parent | None = None
+    spawned: list[Spawned] = field(default_factory=list)
     clock: tuple[int, int] | None = None
     tree: merkle.Tree = field(default_factory=merkle.Tree)
 
@@ -170,13 +173,15 @@ def _begins_in(origin: str, run: str, first: Event) -> bool:
 def _note(found: Walk, seq: int, happened: Event) -> None:
     match happened.facts:
         case RunOpen() as opened:
-            found.point = opened.checkpoint
+            found.point, found.parent = opened.checkpoint, opened.parent
             found.told = _told(opened, happened.place.ts)
         case RunClose() as closed if found.close is None:
             found.close = seq, closed, found.tree.root
             if found.wanted is not None:
                 found.wanted.add(seq - 1)
             found.told = found.told and replace(found.told, closed=happened.place.ts)
+        case RunSpawn() as spawn:
+            found.spawned.append(Spawned(seq, spawn.child, spawn.genesis))
         case facts if is_step(facts):
             found.steps += 1
         case Gap():

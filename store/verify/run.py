@@ -10,6 +10,7 @@ from store.envelopes import Envelope
 from store.verify import chain, heads
 from store.verify.bodies import BodyCheck, Contents
 from store.verify.deep import Deep
+from store.verify.family import Ties
 from store.verify.ledger import Ledger
 from store.verify.records import CatalogueRow, Records
 from store.verify.verdict import Tally
@@ -22,7 +23,8 @@ type Told = Callable[[int], None]
 @dataclass(frozen=True, slots=True)
 class Verified:
     """What was found of one run. `point` is the log as its run.open says that it was; `told` what the catalogue has to
-    say of it, None where it has no beginning; `unread` says that there are events which cannot be read.
+    say of it, None where it has no beginning; `ties` what it says of other runs; `unread` says that there are events
+    which cannot be read.
     """
 
     run: str
@@ -30,6 +32,7 @@ class Verified:
     bodies: int
     point: LogPoint | None
     told: CatalogueRow | None
+    ties: Ties
     unread: bool
     tally: Tally
 
@@ -69,4 +72,5 @@ def check(records: Records, run: str, log: Ledger, told: Told, *, deep: bool) ->
     if facts is not None:
         tally.add(facts.tally)
     count = 0 if bodies is None else bodies.count
-    return Verified(run, found.count, count, found.point, found.told, bool(found.unread), tally)
+    ties = Ties(run, 0 in found.seen and 0 not in found.unread, found.parent, found.spawned)
+    return Verified(run, found.count, count, found.point, found.told, ties, bool(found.unread), tally)

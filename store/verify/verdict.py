@@ -32,6 +32,8 @@ CODES: Mapping[str, str] = {
     "V215": "events root differs",
     "V216": "events after close",
     "V217": "pruned on record but still present",
+    "V220": "a parent that does not know its child's beginning",
+    "V221": "a child that does not know its parent",
     "V301": "leaf not canonical",
     "V401": "signature does not verify",
     "V402": "log shorter than the checkpoint",

@@ -66,8 +66,8 @@ ELSEWHERE: dict[str, tuple[str, str, str]] = {
     "T47": ("a time stamp put in the place of another", "V520, 20", "tests/store/verify/test_anchors.py"),
     "T50": (
         "another parent in a run",
-        "V212, 20; that a parent has that event is not checked",
-        "tests/store/verify/test_matrix.py",
+        "V212, 20; V220 or V221 where whoever has the key forges one",
+        "tests/store/verify/test_family.py",
     ),
     "T52": ("a catalogue that tells something else", "passes, STALE_CATALOGUE", "tests/store/verify/test_tamper.py"),
     "T55": ("a secret in any byte that is written", "none is found", "tests/scenarios/test_canary.py"),

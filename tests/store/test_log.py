@@ -7,12 +7,12 @@ import pytest
 
 from store import log
 from store.core import checkpoint, merkle
+from store.core.draft import Draft
 from store.core.errors import StoreUnusable
 from store.core.leaf import RecorderStop
 from store.database import FILE_NAME
-from store.writer import Writer
 from tests.store.verify.attacker import Attacker
-from tests.support.tape import Call, Tape, tape
+from tests.support.tape import Call, Tape, opening, tape
 from tests.vectors.samples import TIME
 
 
@@ -51,13 +51,15 @@ def test_a_log_without_a_node_that_it_needs_is_not_appended_to(folder: Path) -> 
     attacker = Attacker(folder)
     attacker.db.execute("DELETE FROM nodes")
     attacker.close()
-    with pytest.raises(StoreUnusable, match="missing"):
-        Writer.open(folder, folder.parent / "keys")
+    with tape(folder.parent) as made:
+        _, opened = made.writer.open_run(Draft(opening()))
+        with pytest.raises(StoreUnusable, match="missing"):
+            opened.result()
 
 
-def test_a_tape_without_a_run_has_three_leaves(tmp_path: Path) -> None:
+def test_a_tape_without_a_run_has_the_leaf_of_its_store_alone(tmp_path: Path) -> None:
     with tape(tmp_path) as made:
         assert isinstance(made, Tape)
     connection = sqlite3.connect(made.folder / FILE_NAME)
-    assert log.size(connection) == 3
+    assert log.size(connection) == 1
     connection.close()

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from tests.support.verifier.anchors import check_anchors
 from tests.support.verifier.bodies import check_bodies
+from tests.support.verifier.events import Found
+from tests.support.verifier.family import check_family
 from tests.support.verifier.log import Log, check_log
 from tests.support.verifier.notes import Key
 from tests.support.verifier.opener import Opener
@@ -22,11 +24,15 @@ def verify(folder: Path, keys: Path, run: str | None = None, pin: str | None = N
         with opened(folder) as rows:
             log = check_log(rows, pinned, outcome)
             check_anchors(rows, log, outcome)
+            family: dict[str, Found] = {}
             opener = Opener.of(keys, log.origin or "", rows.keys(""))
             for one in [run] if run is not None else sorted({*rows.runs(), *log.runs()}):
                 found = check_run(one, rows, log, outcome)
+                if found.rows and not log.is_pruned(one):
+                    family[one] = found
                 if found.rows or log.is_pruned(one) or not log.of_run(one):
                     check_bodies(found, rows, log, opener, outcome)
+            check_family(family, log, outcome)
             # of one run that the log knows, V210 says it already
             empty = not outcome.counts.get("events")
             if empty and not (outcome.counts.get("RUNS_PRUNED") if run is None else _is_missing(run, log)):
