@@ -33,8 +33,9 @@ class Ties:
 
 
 def check(runs: Iterable[Ties], records: Records, log: Ledger, tally: Tally) -> None:
-    """Checks the ties between runs that were verified together."""
-    known = {each.run: each for each in runs}
+    """Checks the ties between runs that were verified together; one that is faulty itself has had its say."""
+    faulty = {finding.run for finding in tally.findings}
+    known = {each.run: each for each in runs if each.run not in faulty}
     claims: dict[str, list[tuple[str, Parent]]] = {}
     for each in known.values():
         if each.parent is not None and each.parent.run in known:
@@ -47,17 +48,11 @@ def check(runs: Iterable[Ties], records: Records, log: Ledger, tally: Tally) -> 
 
 
 def _check_parent(parent: str, named: list[tuple[str, Parent]], records: Records, tally: Tally) -> None:
-    """A child names an event of its parent; one that was found missing between others already is passed over."""
+    """A child names an event of its parent by its hash."""
     wanted = {claim.seq for _, claim in named}
-    hashes: dict[int, tuple[bytes, bytes]] = {}
-    last = -1
-    for row in records.events(parent):
-        last = max(last, row.seq)
-        if row.seq in wanted and row.seq not in hashes:
-            hashes[row.seq] = (row.hash, digest.event_hash(row.raw))
+    hashes = {row.seq: row.hash.hex() for row in records.events(parent) if row.seq in wanted}
     for child, claim in named:
-        is_gap = 0 <= claim.seq < last and claim.seq not in hashes
-        if not is_gap and bytes.fromhex(claim.event_hash) not in hashes.get(claim.seq, ()):
+        if hashes.get(claim.seq) != claim.event_hash:
             tally.find("V220", f"its parent {parent} has no such event {claim.seq}", child, 0)
 
 

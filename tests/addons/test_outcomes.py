@@ -38,14 +38,15 @@ def free_port() -> int:
         ("close", "closed"),
         ("reset-after/100?chunked", "reset"),
         ("close-after/100", "closed"),
-        ("bad-chunk", "closed"),
+        ("bad-chunk", "closed or reset"),  # the server ends, and so do we: which comes first is its affair
         ("503", "complete"),
     ],
 )
 async def test_what_the_server_does_is_recorded(tmp_path: Path, provider: Provider, fault: str, expected: str) -> None:
     async with recording(tmp_path) as made:
         await ask(made.recorder.port, get(f"{provider.url}/fault/{fault}"))
-        assert outcomes(made) == [expected]
+        (outcome,) = outcomes(made)
+        assert outcome in expected.split(" or ")
         assert made.recorder.counts.failures == 0
 
 

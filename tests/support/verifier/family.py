@@ -9,13 +9,15 @@ from tests.support.verifier.outcome import Outcome
 
 
 def check_family(runs: Mapping[str, Found], log: Log, outcome: Outcome) -> None:
-    """Hold parents and children that were verified together against one another."""
+    """Hold parents and children that were verified together, and are sound, against one another."""
+    faulty = {finding.run for finding in outcome.findings}
+    runs = {run: found for run, found in runs.items() if run not in faulty}
     for run, found in runs.items():
         parent = found.records[0].get("parent") if 0 in found.records else None
         if isinstance(parent, dict) and parent["run"] in runs:
             other, seq = runs[str(parent["run"])], parent["seq"]
             assert isinstance(seq, int)
-            if not other.is_gap(seq) and parent["event_hash"] not in other.hashes.get(seq, set()):
+            if parent["event_hash"] not in other.hashes.get(seq, set()):
                 outcome.report("V220", run, 0)
         for seq, record in found.records.items():
             if record["type"] == "run.spawn":
