@@ -26,6 +26,8 @@ INSTALL = install() { $(BIN)/uv pip install --quiet --python $(BIN)/python "$$@"
 # Certificates as the system trusts them, where a network has an authority of its own.
 export UV_SYSTEM_CERTS := 1
 
+# A worker a processor; a file's tests stay together, since they share what is slow to make.
+WORKERS := auto
 PYTEST = $(BIN)/python -m pytest $(ARGS)
 
 .PHONY: help setup test lint format demo soak bench lock clean
@@ -59,7 +61,7 @@ $(STAMPS)/project: pyproject.toml proxy/launcher.py $(STAMPS)/dev
 	@$(INSTALL) --no-deps --no-build-isolation -e .; touch $@
 
 test: lint ## run the checks and the tests (ARGS="-k name" narrows the tests)
-	@$(PYTEST)
+	@$(PYTEST) -n $(WORKERS) --dist loadfile
 
 lint: setup ## run ruff, mypy and the floors' contracts
 	@$(BIN)/ruff check .

@@ -261,14 +261,17 @@ def opening(parent: Parent) -> Draft:
 
 
 def _labels(like: HttpRequest) -> dict[str, Any]:
-    """The labels of a recorded request, as far as they are short enough to stand in an envelope."""
-    names = ("kind", "boundary", "effect", "operation", "tool", "model", "rules")
+    """The labels of a recorded request, as far as they are short enough to stand in an envelope.
+
+    They are not derived from what is recorded here, so no rules are named.
+    """
+    names = ("kind", "boundary", "effect", "operation", "tool", "model")
     return {name: value for name in names if isinstance(value := getattr(like, name), str)}
 
 
 def _answer_labels(like: HttpResponse) -> dict[str, Any]:
     """The same of a recorded answer. Its receipt is none of ours: a replay does nothing."""
-    texts = {name: value for name in ("model", "stop", "rules") if isinstance(value := getattr(like, name), str)}
+    texts = {name: value for name in ("model", "stop") if isinstance(value := getattr(like, name), str)}
     tools = like.tools if all(isinstance(tool, str) for tool in like.tools or ()) else None
     return {**texts, "usage": like.usage, "tools": tools}
 

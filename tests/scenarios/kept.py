@@ -50,7 +50,7 @@ def tunnels(folder: Path, word: str = "last") -> list[str]:
 def proven(folder: Path, *, gaps: bool = False) -> None:
     """Fails unless the whole store verifies with nothing to find and no run left open, and gaps are told of."""
     verdict = verify(folder, folder.parent / "keys", terms=Terms(deep=True))
-    assert verdict.findings == ()
+    assert verdict.findings == (), [str(each) for each in verdict.findings]
     assert verdict.exit_code == (30 if gaps else 0)
     assert ("GAPS" in dict(verdict.flags)) is gaps
     assert "OPEN_RUN" not in dict(verdict.flags)

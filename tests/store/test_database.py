@@ -166,11 +166,17 @@ def as_nobody() -> Iterator[None]:
             os.seteuid(0)
 
 
+def open_up(folder: Path) -> None:
+    """Let everybody into a folder, through those above it that pytest has made."""
+    for path in (folder, *folder.parents):
+        if "pytest-of-" in str(path):
+            path.chmod(0o755)
+
+
 @pytest.fixture
 def shown(recorded: Path) -> Path:
     """A store that everybody may read and that cannot be written to."""
-    for path in (recorded, *recorded.parents[:3]):
-        path.chmod(0o755)
+    open_up(recorded)
     for path in recorded.iterdir():
         path.chmod(0o555 if path.is_dir() else 0o444)
     recorded.chmod(0o555)
@@ -203,8 +209,7 @@ def test_a_store_in_use_that_cannot_be_written_to_is_not_taken_for_a_finished_on
         made.run([Call()])
         shutil.copytree(made.folder, tmp_path / "copy")
     (tmp_path / "copy" / f"{FILE_NAME}-shm").unlink()
-    for path in (tmp_path / "copy", *(tmp_path / "copy").parents[:3]):
-        path.chmod(0o755)
+    open_up(tmp_path / "copy")
     for path in (tmp_path / "copy").iterdir():
         path.chmod(0o444)
     (tmp_path / "copy").chmod(0o555)

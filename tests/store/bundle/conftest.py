@@ -17,7 +17,7 @@ CALLS = [
 
 
 @pytest.fixture(scope="session")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the runs `closed` and `other`, and `open`, whose last event no checkpoint covers."""
     base = tmp_path_factory.mktemp("recorded")
     with tape(base) as made:
@@ -27,13 +27,21 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made.writer.checkpoint().result(30)
         made.note(run, b"unsealed").result(30)
         shutil.copytree(base, base / "copy")
-    return base / "copy" / "store"
+    return base / "copy"
+
+
+@pytest.fixture
+def recorded(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of it for one test, which may write into it."""
+    base = tmp_path_factory.mktemp("recorded")
+    shutil.copytree(original, base, dirs_exist_ok=True)
+    return base / "store"
 
 
 @pytest.fixture(scope="session")
-def raw(recorded: Path) -> bytes:
+def raw(original: Path) -> bytes:
     """The bundle of the run `closed`."""
-    return export(recorded, "closed")
+    return export(original / "store", "closed")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from store.sealed import digits
 TEXTS = st.lists(
     st.one_of(
         st.text("0123456789abcdef", max_size=140),
-        st.text(st.characters(min_codepoint=32), max_size=20),
+        st.text(st.characters(min_codepoint=32, codec="utf-8"), max_size=20),
         st.binary(min_size=8, max_size=40).map(bytes.hex),
     )
 ).map(lambda parts: "".join(parts).encode())

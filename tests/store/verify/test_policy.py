@@ -12,7 +12,7 @@ from store.verify.policy import Policy, UnusablePolicy
 from tests.support.time_authority import TimeAuthority
 from tests.support.witness import Witness
 
-PIN = str(VerifierKey("edgetape.local/x", bytes(32)))
+PIN = str(VerifierKey("edgetape.local/x", bytes(range(1, 33))))
 
 
 def read(folder: Path, text: str) -> Policy:
