@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from proxy.border import OUR_FAILURE
+from proxy.output import keep
 from proxy.talk import Talk
 from proxy.words import printable
 from replay_server.junit import junit, markdown
@@ -28,8 +29,8 @@ class Outlets:
 def tell(talk: Talk, report: Report, outlets: Outlets, environment: Mapping[str, str] = os.environ) -> int:
     """Says it everywhere, and gives the exit code."""
     written = [
-        _write(talk, outlets.report, report.json() + "\n"),
-        _write(talk, outlets.junit, junit(report) if outlets.junit is not None else ""),
+        keep(talk, outlets.report, report.json() + "\n"),
+        keep(talk, outlets.junit, junit(report) if outlets.junit is not None else ""),
         _summarise(talk, report, environment.get(SUMMARY_VARIABLE, "")),
     ]
     if outlets.as_json:
@@ -39,16 +40,6 @@ def tell(talk: Talk, report: Report, outlets: Outlets, environment: Mapping[str,
         talk.say(printable(line))
     talk.always(printable(verdict))
     return report.exit_code if all(written) else OUR_FAILURE
-
-
-def _write(talk: Talk, path: Path | None, text: str) -> bool:
-    try:
-        if path is not None:
-            path.write_text(text, "utf-8", errors="backslashreplace")
-    except OSError as error:
-        talk.error(f"the report cannot be written to {path}: {error.strerror}")
-        return False
-    return True
 
 
 def _summarise(talk: Talk, report: Report, path: str) -> bool:

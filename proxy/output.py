@@ -1,4 +1,4 @@
-"""What verbs print on stdout: JSON for programs, aligned columns for people."""
+"""What verbs print on stdout, JSON for programs and aligned columns for people, and what they write to a file."""
 
 import json
 import os
@@ -6,11 +6,12 @@ import shutil
 import sys
 from collections.abc import Sequence
 from io import StringIO
+from pathlib import Path
 
 import click
 
 from proxy.settings import Color
-from proxy.talk import colored
+from proxy.talk import Talk, colored
 from proxy.timeline import Mark
 
 _STYLES: dict[Mark, str] = {"good": "", "odd": "yellow", "bad": "red"}
@@ -52,3 +53,14 @@ def table(
     console.print(grid)
     for line in page.getvalue().splitlines():
         click.echo(line.rstrip(), color=with_color)
+
+
+def keep(talk: Talk, path: Path | None, text: str) -> bool:
+    """Writes a report to the file that was asked for, if one was; False, once that was said, where it cannot be."""
+    try:
+        if path is not None:
+            path.write_text(text, "utf-8", errors="backslashreplace")
+    except OSError as error:
+        talk.error(f"the report cannot be written to {path}: {error.strerror}")
+        return False
+    return True

@@ -56,7 +56,7 @@ class Recollection:
 
     def recall(self, call: Wanted | Noted | Spawned) -> Recalled:
         """What answers a call; a note's content is redacted already."""
-        kind = _SPAWN if isinstance(call, Spawned) else call.kind
+        kind = kind_of(call)
         waiting = self._waiting.get(kind)
         if not waiting:
             given = self._given.get(kind)
@@ -64,9 +64,9 @@ class Recollection:
         self._given[kind] = happening = waiting.popleft()
         facts = happening.event.facts
         if isinstance(facts, RunSpawn):
-            return Recalled(_said(Said(201, calls.spawned(facts.child, ""))))
+            return Recalled(page(Said(201, calls.spawned(facts.child, ""))))
         recorded = self.body(happening)
-        said = _said(Said(200, recorded) if isinstance(call, Wanted) else Said(201, calls.noted(kind)))
+        said = page(Said(200, recorded) if isinstance(call, Wanted) else Said(201, calls.noted(kind)))
         there, here = _recorded_form(facts, recorded), _form(call)
         changes = () if there.key == here.key else tuple(drift.changes(there, here))
         return Recalled(said, happening.step, happening.event.seq, changes)
@@ -78,8 +78,9 @@ class Recollection:
 
 
 def page(said: Said) -> Recorded:
-    """An answer that needs no recording."""
-    return _said(said)
+    """An answer of the endpoint as it is served."""
+    head = ((b"Content-Type", said.media_type.encode()), (b"Cache-Control", b"no-store"))
+    return Recorded(said.status, b"", head, "length", "complete", said.body)
 
 
 def place_of(kind: str) -> str:
@@ -134,8 +135,3 @@ def _length(body: bytes) -> int:
         return 0
     text = said.get("hex") if isinstance(said, dict) else None
     return len(text) // 2 if isinstance(text, str) else 0
-
-
-def _said(said: Said) -> Recorded:
-    head = ((b"Content-Type", said.media_type.encode()), (b"Cache-Control", b"no-store"))
-    return Recorded(said.status, b"", head, "length", "complete", said.body)

@@ -10,7 +10,7 @@ import click
 
 from proxy.border import OUR_FAILURE, Wrapper
 from proxy.options import Shared, options
-from proxy.output import as_json_text, table
+from proxy.output import as_json_text, keep, table
 from proxy.talk import Talk
 from proxy.words import count, printable
 
@@ -103,8 +103,8 @@ def _tell(talk: Talk, shared: Shared, outcomes: "Sequence[Outcome]", given: Give
     }
     told = [(one.case.name or one.case.word, one.passed, one.verdict, one.said) for one in outcomes]
     written = [
-        _written(talk, given["report"], as_json_text(document) + "\n"),
-        _written(talk, given["junit"], batch("edgetape regress", told)),
+        keep(talk, given["report"], as_json_text(document) + "\n"),
+        keep(talk, given["junit"], batch("edgetape regress", told)),
     ]
     if given["as_json"]:
         click.echo(as_json_text(document))
@@ -117,13 +117,3 @@ def _tell(talk: Talk, shared: Shared, outcomes: "Sequence[Outcome]", given: Give
     passed = f"{len(outcomes) - len(failed)} of {count(len(outcomes), 'recording')} passed"
     talk.always(f"edgetape: {passed}" + (f", {len(failed)} FAILED" if failed else ""))
     return exit_code(outcomes) if all(written) else OUR_FAILURE
-
-
-def _written(talk: Talk, path: Path | None, text: str) -> bool:
-    try:
-        if path is not None:
-            path.write_text(text, "utf-8", errors="backslashreplace")
-    except OSError as error:
-        talk.error(f"the report cannot be written to {path}: {error.strerror}")
-        return False
-    return True
