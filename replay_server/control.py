@@ -1,17 +1,12 @@
 """What a replay does about a call to the control endpoint: answers it from the recording and counts what differs."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from replay_server.answer import Recorded
-from replay_server.findings import Drifted, Findings, Missed
 from replay_server.ledger import Ledger
-from replay_server.match import Tier
-from replay_server.modes import Policy
-from replay_server.problem import Name, problem
+from replay_server.objection import Objections, told
 from replay_server.recollection import Recalled, Recollection, kind_of, page, place_of
-from replay_server.report import drift_document, missed_document
 from replay_server.stdio import Stdio, place
 from replay_server.wording import drift_lines
 from store.core import rpc
@@ -26,17 +21,15 @@ from store.reader import BodyUnavailable
 
 @dataclass(slots=True)
 class Control:
-    """One replay's control endpoint. `stopped` is set by the drift that ends the replay; `goes_on` says that the agent
-    has left the recording for good: then what it notes is noted, and values that were not recorded are made.
+    """One replay's control endpoint. `goes_on` says that the agent has left the recording for good: then what it notes
+    is noted, and values that were not recorded are made.
     """
 
     recollection: Recollection
     stdio: Stdio
     ledger: Ledger
     redactor: Redactor
-    findings: Findings
-    policy: Policy
-    stopped: asyncio.Event
+    objections: Objections
     goes_on: Callable[[], bool] = lambda: False
 
     def answer(self, raw: Asked) -> Recorded:
@@ -48,10 +41,9 @@ class Control:
             return page(call)
         if isinstance(call, Passed):
             return self._passed(call)
-        self.findings.requests += 1
-        if self.stopped.is_set():
-            self.findings.after_stop += 1
-            return self._drifted(self.findings.drifts[-1])
+        self.objections.findings.requests += 1
+        if self.objections.stopped.is_set():
+            return self.objections.after_stop()
         if isinstance(call, Noted):
             body = self.redactor.body(call.content, Content(b"application/json"))
             self.ledger.note(call.kind, body)
@@ -61,7 +53,8 @@ class Control:
         try:
             recalled = self.recollection.recall(call)
         except BodyUnavailable as error:
-            return self._unserved(kind_of(call), f"what was recorded cannot be served: {error}")
+            reason = f"what was recorded cannot be served: {error}"
+            return self.objections.unserved(place_of(kind_of(call)), None, reason)
         return self._told(call, recalled)
 
     def never_asked(self) -> list[tuple[int, str]]:
@@ -70,9 +63,10 @@ class Control:
 
     def _passed(self, call: Passed) -> Recorded:
         live = rpc.message(call.message)
-        self.findings.requests += live.is_request
-        if self.stopped.is_set():
-            self.findings.after_stop += live.is_request
+        findings = self.objections.findings
+        findings.requests += live.is_request
+        if self.objections.stopped.is_set():
+            findings.after_stop += live.is_request
             return _lines(live, "the replay was stopped by a drift")
         body = self.redactor.body(call.message, Content(b"application/json"))
         self.ledger.rpc(call, live, body)
@@ -81,20 +75,18 @@ class Control:
             return _said(answered.lines)
         where = place(call.server, live)
         if answered.line is None:
-            self._missing(where, answered.last)
+            self.objections.missing(where, answered.last, again=answered.last is not None)
             return _lines(live, f"edgetape replay: {where} is not in the recording")
         if answered.changes and self.goes_on():
-            self._missing(where, None)
+            self.objections.missing(where, None, again=False)
             return _lines(live, f"edgetape fork: {where} has no equal in the recording, and is not started")
         if answered.changes:
             step, seq = answered.line.step, answered.line.happening.event.seq
-            cause = self.findings.drift(step, seq, where, list(answered.changes), "")
-            if self.policy.act(Tier.DRIFTED) != "serve":
-                self.findings.stopped_at = step
-                self.stopped.set()
+            cause = self.objections.drifted(step, seq, where, answered.changes)
+            if cause is not None:
                 return _lines(live, "\n".join(drift_lines(cause)))
         else:
-            self.findings.matched += 1
+            findings.matched += 1
         for line in answered.lines:
             self.ledger.rpc(Passed(call.server, "to_client", line), rpc.message(line), stored(line))
         return _said(answered.lines)
@@ -104,41 +96,14 @@ class Control:
         if isinstance(call, Wanted) and self.goes_on() and (recalled.answer is None or recalled.changes):
             recalled = Recalled(page(Said(200, fresh(call))))
         if recalled.answer is None:
-            return self._missed(kind, recalled.last)
+            return self.objections.missed(place_of(kind), recalled.last, again=recalled.last is not None)
         if isinstance(call, Wanted):
             self.ledger.value(call.kind, recalled.answer.body)
         if not recalled.changes:
-            self.findings.matched += 1
+            self.objections.findings.matched += 1
             return recalled.answer
-        step = recalled.step or 0
-        cause = self.findings.drift(step, recalled.seq, place_of(kind), list(recalled.changes), "")
-        if self.policy.act(Tier.DRIFTED) == "serve":
-            return recalled.answer
-        self.findings.stopped_at = step
-        self.stopped.set()
-        return self._drifted(cause)
-
-    def _drifted(self, cause: Drifted) -> Recorded:
-        return problem("drifted", "\n".join(drift_lines(cause)), drift_document(cause))
-
-    def _missing(self, where: str, last: int | None) -> Missed:
-        detail = "" if last is None else f"the recording answered it last at step {last}"
-        missed = Missed(where, self.findings.requests, last, detail)
-        (self.findings.unexpected if last is None else self.findings.exhausted).append(missed)
-        return missed
-
-    def _missed(self, kind: str, last: int | None) -> Recorded:
-        name: Name = "unexpected" if last is None else "exhausted"
-        missed = self._missing(place_of(kind), last)
-        said = "is not in the recording" if last is None else "was asked for more often than recorded"
-        return problem(
-            name, f"{missed.place} {said}" + (f"; {missed.detail}" if missed.detail else ""), missed_document(missed)
-        )
-
-    def _unserved(self, kind: str, reason: str) -> Recorded:
-        missed = Missed(place_of(kind), self.findings.requests, None, reason)
-        self.findings.unserved.append(missed)
-        return problem("unserved", reason, missed_document(missed))
+        cause = self.objections.drifted(recalled.step or 0, recalled.seq, place_of(kind), recalled.changes)
+        return recalled.answer if cause is None else told(cause)
 
 
 def _lines(live: Message, sentence: str) -> Recorded:

@@ -8,10 +8,9 @@ from replay_server import drift
 from replay_server.answer import Live, Recorded, Reply, build, failure
 from replay_server.branch import BLANK, Branch
 from replay_server.control import Control
-from replay_server.departures import Json
 from replay_server.dependence import Dependences
 from replay_server.echoes import Echoes, answer_ids, request_fields
-from replay_server.findings import Drifted, Findings, Missed, Reordered
+from replay_server.findings import Findings, Reordered
 from replay_server.fork import Fork
 from replay_server.grouping import Groups
 from replay_server.kin import Kin
@@ -20,18 +19,17 @@ from replay_server.live import Outing
 from replay_server.match import Match, Matcher, Tier
 from replay_server.modes import Policy
 from replay_server.normalise import Normal, Told, told
+from replay_server.objection import Objections
+from replay_server.objection import told as told_of
 from replay_server.order import Order
-from replay_server.problem import Name, problem
 from replay_server.provenance import Provenance
 from replay_server.recollection import Recollection
-from replay_server.report import drift_document, missed_document
 from replay_server.route import named
 from replay_server.standins import StandIns
 from replay_server.stdio import Stdio
 from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
 from replay_server.transcript import Transcript
 from replay_server.turns import Turns
-from replay_server.wording import drift_lines
 from store.core.control.calls import is_ours
 from store.core.form import Asked, Form, Pairs
 from store.core.redact import Redactor
@@ -69,6 +67,7 @@ class Session:
     answer: Recorded = BLANK
     kept_back: Sequence[str] = ()
     findings: Findings = field(init=False)
+    _objections: Objections = field(init=False)
     _groups: Groups = field(init=False)
     _kin: Kin = field(init=False)
     _matcher: Matcher = field(init=False)
@@ -79,6 +78,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
+        self._objections = Objections(self.findings, self.policy, self.stopped)
         transcript, self._groups = Transcript(self.tape), Groups.of(self.tape)
         self._kin = Kin(self.tape.run.id, self.ledger.run, self.tape.names)
         provenance = Provenance(transcript.said, transcript.inputs()) if self.use_map else None
@@ -87,8 +87,7 @@ class Session:
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
         stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
-        ends = (self.ledger, self.redactor, self.findings, self.policy, self.stopped)
-        self._control = Control(recollection, stdio, *ends)
+        self._control = Control(recollection, stdio, self.ledger, self.redactor, self._objections)
         if self.fork is not None:
             hear = provenance.hear if provenance is not None else lambda _: None
             about = (self.fork, self.tape, self.ledger, self.redactor, self._standins)
@@ -103,10 +102,7 @@ class Session:
         self.findings.requests += 1
         said = told(raw, self.redactor)
         if self.stopped.is_set():
-            self.findings.after_stop += 1
-            asked = said.asked
-            ask = _Ask(Form(asked.endpoint, {}), asked.headers, live, self._log(said, live, None))
-            return self._drift_problem(ask, self.findings.drifts[-1])
+            return self.ledger.reply(self._log(said, live, None), self._objections.after_stop(), live)
         form, match = self._find(said, placed=placed)
         if self._branch is not None:
             went = self._branch.ask(match, form, raw, said, live)
@@ -161,8 +157,7 @@ class Session:
 
     def fail(self, sentence: str) -> Recorded:
         """Files a failure of our own, and gives what the agent is told."""
-        self.findings.failures.append(sentence)
-        return problem("failed", sentence, {})
+        return self._objections.failed(sentence)
 
     @property
     def _has_forked(self) -> bool:
@@ -234,9 +229,7 @@ class Session:
         return Reply(told_then, lambda _: self.ledger.error(ask.ticket, outcome))
 
     def _unserved(self, index: int, reason: str, ask: _Ask) -> Reply:
-        missed = Missed(named(ask.form), self.findings.requests, self.tape.step(index), reason)
-        self.findings.unserved.append(missed)
-        return self._reply(ask, problem("unserved", reason, missed_document(missed)))
+        return self._reply(ask, self._objections.unserved(named(ask.form), self.tape.step(index), reason))
 
     def _echoes(self, index: int, tier: Tier, ask: _Ask) -> Echoes:
         """What the recorded answer repeats of its request, and has to be repeated of the live one."""
@@ -251,25 +244,16 @@ class Session:
         assert index is not None
         exchange = self.tape.exchanges[index]
         found = drift.changes(self.tape.form(index), form)
-        cause = self.findings.drift(exchange.step, exchange.request.seq, named(form), found, self._expected(index))
-        if self.policy.act(Tier.DRIFTED) == "serve":
-            return self._serve(index, Tier.DRIFTED, ask)
-        self.findings.stopped_at = exchange.step
-        self.stopped.set()
-        return self._drift_problem(ask, cause)
+        about = exchange.step, exchange.request.seq, named(form)
+        cause = self._objections.drifted(*about, found, self._expected(index))
+        return self._serve(index, Tier.DRIFTED, ask) if cause is None else self._reply(ask, told_of(cause))
 
     def _missed(self, match: Match, ask: _Ask) -> Reply:
-        is_exhausted = match.tier is Tier.EXHAUSTED
         nearest = None if match.index is None else self.tape.step(match.index)
-        detail = self._expected(None)
-        if nearest is not None:
-            detail = f"the recording answered it last at step {nearest}"
-        missed = Missed(named(ask.form), self.findings.requests, nearest, detail)
-        (self.findings.exhausted if is_exhausted else self.findings.unexpected).append(missed)
-        name: Name = "exhausted" if is_exhausted else "unexpected"
-        said = "was asked for more often than recorded" if is_exhausted else "is not in the recording"
-        sentence = f"{missed.place} {said}" + (f"; {detail}" if detail else "")
-        return self._reply(ask, problem(name, sentence, missed_document(missed)))
+        again = match.tier is Tier.EXHAUSTED
+        return self._reply(
+            ask, self._objections.missed(named(ask.form), nearest, again=again, detail=self._expected(None))
+        )
 
     def _check_order(self, index: int) -> None:
         before = self._turns.missing(index)
@@ -287,11 +271,6 @@ class Session:
     def _log(self, said: Told, live: Live, index: int | None) -> Ticket:
         like = None if index is None else self.tape.exchanges[index].facts
         return self.ledger.request(said, live.version, like)
-
-    def _drift_problem(self, ask: _Ask, cause: Drifted) -> Reply:
-        sentence = "\n".join(drift_lines(cause))
-        found: dict[str, Json] = drift_document(cause)
-        return self._reply(ask, problem("drifted", sentence, found))
 
     def _reply(self, ask: _Ask, said: Recorded, kept: Recorded | None = None) -> Reply:
         return self.ledger.reply(ask.ticket, said, ask.live, kept)
