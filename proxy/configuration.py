@@ -1,7 +1,7 @@
 """edgetape.toml: what a project wants of every replay, from the nearest folder upwards that has one.
 
 The search ends at the top of a git checkout. Tables: `[replay]` with `ignore` and `optional`, lists of rules;
-`[retention]`, which counts in the operator's own file alone (`proxy.policy`).
+`[retention]`, which counts in the operator's own file alone (`proxy.stores.policy`).
 """
 
 import tomllib

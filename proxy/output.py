@@ -12,7 +12,7 @@ import click
 
 from proxy.settings import Color
 from proxy.talk import Talk, colored
-from proxy.timeline import Mark
+from proxy.views.timeline import Mark
 
 _STYLES: dict[Mark, str] = {"good": "", "odd": "yellow", "bad": "red"}
 _GOOD: Mark = "good"

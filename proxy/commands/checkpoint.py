@@ -13,8 +13,8 @@ import click
 from proxy.border import COULD_NOT_RUN, Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text, table
+from proxy.stores.vkey import verifier_key
 from proxy.talk import Talk
-from proxy.vkey import verifier_key
 from proxy.words import printable
 from store.core.checkpoint import Checkpoint
 from store.core.event import timestamp
@@ -138,7 +138,7 @@ def compare(context: click.Context, first: BinaryIO, second: BinaryIO, key: str 
 @click.pass_context
 def stamp(context: click.Context, tsa: Sequence[str], tsa_ca: Path | None, as_json: bool) -> int:
     """Have a time stamp authority say when the log was as it is now; its token is kept, and goes into the log."""
-    from proxy.anchoring import plan
+    from proxy.stores.anchoring import plan
 
     if not tsa:
         raise Misuse("no time stamp authority is named", hint="edgetape checkpoint stamp --tsa URL")
@@ -150,7 +150,7 @@ def stamp(context: click.Context, tsa: Sequence[str], tsa_ca: Path | None, as_js
 @click.pass_context
 def witness(context: click.Context, witness: Sequence[str], as_json: bool) -> int:
     """Have a witness cosign the log as it is now: it signs only what adds to all that it has seen before."""
-    from proxy.anchoring import plan
+    from proxy.stores.anchoring import plan
 
     if not witness:
         raise Misuse("no witness is named", hint="edgetape checkpoint witness --witness VKEY@URL")
@@ -191,7 +191,7 @@ def _anchor(kept: "Kept") -> dict[str, object]:
 
 def _anchored(context: click.Context, wanted: "Plan", *, as_json: bool) -> int:
     """Does one round, and says of each who was asked what came of it."""
-    from proxy.anchoring import sentences
+    from proxy.stores.anchoring import sentences
     from store.outside import round as rounds
     from store.outside.witness import Diverged
 

@@ -27,7 +27,7 @@ With --json: {schema, a, b, counts, steps}, steps only those that differ; docs/d
 @click.pass_context
 def command(context: click.Context, a: str, b: str, ignored: Sequence[str], as_json: bool) -> int:
     """Say how RUN_B differs from RUN_A: requests, answers, tool arguments, order, tokens and time."""
-    from proxy import comparing
+    from proxy.views import comparing
     from replay_server.normalise import Rules
     from replay_server.rules import BadRule
     from store.reader import Reader

@@ -25,7 +25,7 @@ With --json: an array of {step, class, what, outcome, status, receipt, idempoten
 @click.pass_context
 def command(context: click.Context, run: str, as_json: bool) -> int:
     """List the effects of RUN: what it wrote, with which outcome and receipt, retries told from duplicates."""
-    from proxy.effects import effects, words
+    from proxy.views.effects import effects, words
     from store.reader import Reader
 
     shared: Shared = context.obj

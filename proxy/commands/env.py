@@ -4,8 +4,8 @@ import os
 
 import click
 
+from proxy.agent.environment import changes
 from proxy.border import Misuse, Verb
-from proxy.environment import changes
 from proxy.options import Shared, options
 from proxy.output import as_json_text
 from proxy.settings import NO_TOKEN
@@ -26,8 +26,8 @@ def command(context: click.Context, shell: str, name: str, host: str, port: int,
 
     The certificate authority is made on first use.
     """
-    from proxy.passage import Way, passage
-    from proxy.shell import render
+    from proxy.agent.passage import Way, passage
+    from proxy.agent.shell import render
     from store.authority import Authority
 
     if ":" in name:  # ends the user name wherever user name and password travel as one (RFC 7617, section 2)

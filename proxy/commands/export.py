@@ -83,7 +83,7 @@ class Packed:
 
 def packed(shared: Shared, talk: Talk, runs: Sequence[str], output: Path, by: str, form: Form) -> Packed:
     """Writes runs as a bundle, and has the log say so. Raises StoreUnusable, UnknownRun."""
-    from proxy.dossier import report
+    from proxy.views.dossier import report
     from store.bundle.export import excerpt
     from store.bundle.packing import members, write
 

@@ -15,7 +15,7 @@ from proxy.talk import Talk
 from proxy.words import count, moment, printable
 
 if TYPE_CHECKING:
-    from proxy.finding import Hit, Wanted
+    from proxy.views.finding import Hit, Wanted
     from store.reader import Reader, RunInfo
 
 EXIT_NONE = 1
@@ -53,8 +53,8 @@ class Given(TypedDict):
 @click.pass_context
 def command(context: click.Context, pattern: str | None, **given: Unpack[Given]) -> int:
     """Look through all runs for PATTERN, and say in which steps it stands."""
-    from proxy.finding import Finder
     from proxy.since import since
+    from proxy.views.finding import Finder
     from store.reader import Reader
 
     wanted = _wanted(pattern, given)
@@ -80,7 +80,7 @@ def command(context: click.Context, pattern: str | None, **given: Unpack[Given])
 
 
 def _wanted(pattern: str | None, given: Given) -> "Wanted":
-    from proxy.finding import Wanted
+    from proxy.views.finding import Wanted
 
     if pattern is None and given["empty"] is None and given["tool"] is None and given["host"] is None:
         raise Misuse(
@@ -102,8 +102,8 @@ def _is_asked_for(run: "RunInfo", mode: str | None) -> bool:
 
 
 def _found(talk: Talk, finder: "object", runs: "list[RunInfo]") -> "Iterator[tuple[RunInfo, list[Hit]]]":
-    from proxy.finding import Finder
     from proxy.progress import progress
+    from proxy.views.finding import Finder
     from store.core.errors import EdgetapeError
     from store.exchange import steps
 
@@ -122,7 +122,7 @@ def _found(talk: Talk, finder: "object", runs: "list[RunInfo]") -> "Iterator[tup
 
 
 def _report(talk: Talk, reader: "Reader", runs: "list[RunInfo]", folder: Path) -> None:
-    from proxy.report import report
+    from proxy.views.report import report
 
     folder.mkdir(parents=True, exist_ok=True)
     for run in runs:

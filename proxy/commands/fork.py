@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from proxy import loop, upkeep
+from proxy import loop
 from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, Order
+from proxy.stores import upkeep
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
-    from proxy.confinement import Confinement, Unconfined
+    from proxy.confined.confinement import Confinement, Unconfined
     from replay_server.injection import Injection
     from replay_server.options import ForkOptions
     from replay_server.registry import Registry
@@ -101,7 +102,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     them, else they are answered from the recording, or refused.
     """
     # First of all: a process that has threads or an open store cannot be confined any more.
-    from proxy.confinement import Unconfined, enter
+    from proxy.confined.confinement import Unconfined, enter
 
     said = _said(given)
     confinement = Unconfined("as asked") if given["no_confine"] else enter(given["allowed_ports"], goes_live=True)
@@ -111,11 +112,11 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             hint=confinement.hint or "--no-confine lets it run with the network it has",
         )
 
-    from proxy.agent import AgentNotStarted
+    from proxy.agent.process import AgentNotStarted
+    from proxy.agent.revival import revival
     from proxy.configuration import nearest
-    from proxy.ending import Outlets, tell
-    from proxy.replaying import Stage, replay
-    from proxy.revival import revival
+    from proxy.sessions.ending import Outlets, tell
+    from proxy.sessions.replaying import Stage, replay
     from replay_server.modes import NotAllowed
     from replay_server.server import ReplayOptions
     from store.authority import Authority
@@ -192,7 +193,7 @@ def _agreed(
     standins: Sequence[str],
 ) -> "ForkOptions | None":
     """What the server is told of the fork, once somebody has agreed to what may leave; else None."""
-    from proxy.confinement import Unconfined
+    from proxy.confined.confinement import Unconfined
     from proxy.outbound import consent
     from proxy.outbound.dial import route_of
     from proxy.outbound.ferry import Ferry, reach

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from proxy import upkeep
 from proxy.border import Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
+from proxy.stores import upkeep
 from proxy.talk import Talk
 
 _EPILOG = """\b
@@ -24,7 +24,7 @@ def command(context: click.Context, file: Path, key: str | None, as_json: bool) 
 
     They keep their ids, are listed with the log that they come from, and can be shown, verified and replayed.
     """
-    from proxy.vkey import verifier_key
+    from proxy.stores.vkey import verifier_key
     from store.bundle.intake import take_in
 
     shared: Shared = context.obj

@@ -33,8 +33,8 @@ def command(context: click.Context, argv: Sequence[str], server: str | None) -> 
     """
     if not argv:
         raise Misuse("no tool server to run", hint="edgetape mcp -- npx some-server")
-    from proxy.stdio import Between, named
-    from proxy.surroundings import nearby
+    from proxy.agent.surroundings import nearby
+    from proxy.sessions.stdio import Between, named
 
     talk = Talk.of(context)
     found = nearby(os.environ)

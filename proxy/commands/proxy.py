@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from proxy import anchoring, upkeep
 from proxy.border import Misuse, Verb
 from proxy.loop import run
 from proxy.options import Shared, options
 from proxy.settings import NO_TOKEN, PROXY_PORT, Durability, Local, OnStoreFailure
+from proxy.stores import anchoring, upkeep
 from proxy.talk import Talk
 from proxy.words import count
 
 if TYPE_CHECKING:
-    from proxy.passage import Way
+    from proxy.agent.passage import Way
 
 _EPILOG = """\b
 Each agent names its run in the proxy URL: http://NAME:TOKEN@127.0.0.1:PORT. `edgetape env` prints all that it needs.
@@ -65,12 +65,12 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
     from addons.guard import UnsafeAddress, check_address
     from addons.options import RecorderOptions
-    from proxy.opening import refuse_in_replay, warn_of_proxy
-    from proxy.passage import Way
-    from proxy.policy import in_force
-    from proxy.service import Service
-    from proxy.silence import distrust
-    from proxy.upstream import upstream_proxy
+    from proxy.agent.passage import Way
+    from proxy.agent.upstream import upstream_proxy
+    from proxy.sessions.opening import refuse_in_replay, warn_of_proxy
+    from proxy.sessions.service import Service
+    from proxy.stores.policy import in_force
+    from proxy.views.silence import distrust
     from store.authority import Authority
     from store.core import redact
 

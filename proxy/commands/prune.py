@@ -41,8 +41,8 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         raise Misuse("which runs?", hint="edgetape prune --older-than 1y --keep-last 20 --dry-run")
     from dataclasses import replace
 
-    from proxy import disposal
-    from proxy.policy import policy_of
+    from proxy.stores import disposal
+    from proxy.stores.policy import policy_of
     from store.core.retention import Age, BadPolicy
 
     shared: Shared = context.obj

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from proxy import upkeep
 from proxy.border import OUR_FAILURE, Wrapper
 from proxy.commands.record import RecorderGiven, recorder_options
 from proxy.loop import run as run_loop
 from proxy.options import Shared, options
+from proxy.stores import upkeep
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
-    from proxy.identity import Introduction
+    from proxy.agent.identity import Introduction
     from store.reader import RunInfo
 
 _EPILOG = """\b
@@ -43,10 +43,10 @@ class _Old:
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[RecorderGiven]) -> int:
     """Record the command of RUN again, or COMMAND, live, as the run that takes RUN's place; then say what differs."""
-    from proxy.agent import AgentNotStarted, refuse_unstartable
-    from proxy.closing import say_recorded
-    from proxy.policy import in_force
-    from proxy.recording import Plan, record
+    from proxy.agent.process import AgentNotStarted, refuse_unstartable
+    from proxy.sessions.closing import say_recorded
+    from proxy.sessions.recording import Plan, record
+    from proxy.stores.policy import in_force
     from store.authority import Authority
 
     shared: Shared = context.obj
@@ -69,8 +69,8 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
 
 def _old(shared: Shared, word: str, argv: Sequence[str]) -> _Old:
-    from proxy.identity import Introduction
-    from proxy.revival import revival
+    from proxy.agent.identity import Introduction
+    from proxy.agent.revival import revival
     from store.core.model import Parent
     from store.reader import Reader
 
@@ -84,7 +84,7 @@ def _old(shared: Shared, word: str, argv: Sequence[str]) -> _Old:
 
 
 def _say_differences(talk: Talk, shared: Shared, old: str, new: str) -> None:
-    from proxy import comparing
+    from proxy.views import comparing
     from replay_server.normalise import Rules
     from store.reader import Reader
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from proxy import anchoring, upkeep
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.loop import run
 from proxy.options import Shared, options
 from proxy.settings import Durability, Local, OnStoreFailure
+from proxy.stores import anchoring, upkeep
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
@@ -74,12 +74,12 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     if not argv:
         raise Misuse("no command to record", hint="edgetape record -- python my_agent.py")
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
-    from proxy.agent import AgentNotStarted, refuse_unstartable
-    from proxy.closing import say_recorded
-    from proxy.identity import Introduction, parent_in
-    from proxy.opening import join_replay, named, warn_of_proxy
-    from proxy.policy import in_force
-    from proxy.recording import Plan, record
+    from proxy.agent.identity import Introduction, parent_in
+    from proxy.agent.process import AgentNotStarted, refuse_unstartable
+    from proxy.sessions.closing import say_recorded
+    from proxy.sessions.opening import join_replay, named, warn_of_proxy
+    from proxy.sessions.recording import Plan, record
+    from proxy.stores.policy import in_force
     from store.authority import Authority
 
     shared: Shared = context.obj

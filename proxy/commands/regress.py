@@ -15,7 +15,7 @@ from proxy.talk import Talk
 from proxy.words import count, printable
 
 if TYPE_CHECKING:
-    from proxy.regression import Outcome
+    from proxy.sessions.regression import Outcome
 
 SCHEMA = "edgetape/regress-report/1"
 COMMAND = "edgetape.command"
@@ -64,7 +64,7 @@ class Parted(Wrapper):
 @click.pass_context
 def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]) -> int:
     """Replay each recording that SELECTION means, with COMMAND, and report which behave differently now."""
-    from proxy.regression import Case, chosen, refuse_nothing, replayed
+    from proxy.sessions.regression import Case, chosen, refuse_nothing, replayed
 
     argv: list[str] = context.meta[COMMAND]
     shared: Shared = context.obj
@@ -92,7 +92,7 @@ def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]
 
 
 def _tell(talk: Talk, shared: Shared, outcomes: "Sequence[Outcome]", given: Given) -> int:
-    from proxy.regression import exit_code
+    from proxy.sessions.regression import exit_code
     from replay_server.junit import batch
 
     failed = [outcome for outcome in outcomes if not outcome.passed]

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from proxy import loop, upkeep
+from proxy import loop
 from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, OnMiss, Order
+from proxy.stores import upkeep
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
-    from proxy.confinement import Confinement, Unconfined
-    from proxy.sitting import Sitting
+    from proxy.confined.confinement import Confinement, Unconfined
+    from proxy.sessions.sitting import Sitting
     from replay_server.server import ReplayOptions
 
 _EPILOG = """\b
@@ -86,20 +87,20 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     """
     shared: Shared = context.obj
     # First of all: a process that has threads or an open store cannot be confined any more.
-    from proxy.confinement import Unconfined, enter
-    from proxy.sitting import Sitting
+    from proxy.confined.confinement import Unconfined, enter
+    from proxy.sessions.sitting import Sitting
 
     sitting = Sitting.of(until=given["until"], each=bool(given["each"]), port=given["control"])
     confinement = Unconfined("as asked") if given["no_confine"] else enter(given["allowed_ports"])
 
-    from proxy.agent import AgentNotStarted
+    from proxy.agent.process import AgentNotStarted
+    from proxy.agent.revival import revival
     from proxy.configuration import nearest
-    from proxy.ending import Outlets, tell
-    from proxy.opening import replayed
-    from proxy.replaying import Stage, replay
-    from proxy.revival import revival
-    from proxy.sitting import attended
-    from proxy.tapes import placed
+    from proxy.sessions.ending import Outlets, tell
+    from proxy.sessions.opening import replayed
+    from proxy.sessions.replaying import Stage, replay
+    from proxy.sessions.sitting import attended
+    from proxy.stores.tapes import placed
     from replay_server.modes import NotAllowed, Pace
     from replay_server.normalise import Rules
     from replay_server.rules import BadRule
@@ -134,7 +135,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
 
 def _warn(talk: Talk, confinement: "Confinement | Unconfined", *, as_asked: bool) -> None:
-    from proxy.confinement import Unconfined
+    from proxy.confined.confinement import Unconfined
 
     if isinstance(confinement, Unconfined) and not as_asked:
         talk.warn(f"the agent is not confined: {confinement.reason}", confinement.hint)

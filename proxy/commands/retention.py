@@ -40,8 +40,8 @@ def apply(context: click.Context, by: str, dry_run: bool, as_json: bool) -> int:
 
 
 def _run(context: click.Context, *, as_json: bool, by: str | None = None) -> int:
-    from proxy import disposal
-    from proxy.policy import policy_of
+    from proxy.stores import disposal
+    from proxy.stores.policy import policy_of
     from store.core.retention import BadPolicy
 
     shared: Shared = context.obj

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import click
 
-from proxy import fate
 from proxy.border import Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text, table
 from proxy.talk import Talk
+from proxy.views import fate
 from proxy.words import count, moment, printable
 from store.reader import Reader, RunInfo
 from store.standing import NOTHING, Standing

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from proxy import fate
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text, table
 from proxy.talk import Talk
-from proxy.timeline import Line, clock, lines
+from proxy.views import fate
+from proxy.views.timeline import Line, clock, lines
 from proxy.words import count, duration, folded, microseconds_between, moment, printable
 from store.exchange import Exchange, Happening, Step, steps
 from store.reader import Reader, RunInfo
@@ -57,9 +57,9 @@ def command(
 def _show_run(
     context: click.Context, reader: Reader, info: RunInfo, happened: Sequence[Step], *, as_json: bool
 ) -> None:
+    from proxy.agent.identity import command_of
     from proxy.commands.runs import as_record
-    from proxy.identity import command_of
-    from proxy.verdict import judgement
+    from proxy.views.verdict import judgement
 
     shared: Shared = context.obj
     argv = command_of(reader, info.id)
@@ -84,7 +84,7 @@ def _show_run(
 
 
 def _write_page(context: click.Context, reader: Reader, info: RunInfo, path: str) -> None:
-    from proxy.report import report
+    from proxy.views.report import report
 
     written = report(reader, info)
     if path == "-":
@@ -122,9 +122,9 @@ def _chosen(happened: Sequence[Step], step: int, info: RunInfo) -> Step:
 
 
 def _show_step(context: click.Context, reader: Reader, step: Step, raw: str | None, *, as_json: bool) -> None:
-    from proxy.body import request_body, response_body
-    from proxy.exhibit import exhibit
-    from proxy.page import page
+    from proxy.views.body import request_body, response_body
+    from proxy.views.exhibit import exhibit
+    from proxy.views.page import page
 
     if raw is not None:
         if isinstance(step, Happening):

@@ -9,8 +9,8 @@ from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
 from proxy.progress import progress
+from proxy.stores.vkey import verifier_key
 from proxy.talk import Talk
-from proxy.vkey import verifier_key
 from store.core import checkpoint
 from store.core.checkpoint import SignedCheckpoint
 from store.core.errors import Malformed

@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Mapping
 
-from proxy.upstream import upstream_proxy
+from proxy.agent.upstream import upstream_proxy
 from store.egress import Proxy, Route, Unreached, UnusableProxy
 
 CONNECT_S_MAX = 20.0

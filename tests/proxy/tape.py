@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from proxy.identity import Introduction, run_open
+from proxy.agent.identity import Introduction, run_open
 from store.core import chunks
 from store.core.chunks import Chunk
 from store.core.draft import Draft, Sheet

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.confined import confined
+from tests.proxy.confined.inside import confined
 from tests.scenarios.kept import proven
 from tests.support.command import Command
 from tests.support.provider import Provider

@@ -12,7 +12,7 @@ import pytest
 from proxy.outbound.dial import dial, route_of
 from proxy.outbound.ferry import Ferry, pair, reach, serve
 from store.egress import Route, Unreached
-from tests.proxy.outside import outside_listener
+from tests.proxy.confined.outside import outside_listener
 from tests.support.processes import running_module
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux passes descriptors so")

@@ -1,0 +1,1 @@
+"""What a verb carries out from start to end: a recording, a replay, a service, many of them."""

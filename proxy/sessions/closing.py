@@ -1,0 +1,36 @@
+"""What a person is told when a recording has ended."""
+
+from pathlib import Path
+
+from proxy.sessions.recording import Recording
+from proxy.talk import Talk
+from proxy.views.silence import distrust, likely_cause
+from proxy.views.summary import summary
+from proxy.words import count, duration, microseconds_between, printable
+from store.exchange import steps
+from store.reader import Reader
+
+
+def say_recorded(talk: Talk, store: Path, keys: Path, recording: Recording) -> None:
+    """Says what the run came to, what went wrong, and what to type next."""
+    with Reader.open(store, keys) as reader:
+        run = reader.run(recording.run)
+        counted = summary(steps(reader.events(run.id)), reader)
+    if recording.failure:
+        talk.error(f"the recording is incomplete: {recording.failure}", "edgetape verify last")
+    if recording.cut:
+        still = count(recording.cut, "exchange or tunnel", "exchanges or tunnels")
+        talk.warn(
+            f"{still} of processes that outlived the agent went on, and had to be cut",
+            "a long-lived recorder has no agent to end with: edgetape proxy",
+        )
+    if counted.exchanges == 0:
+        cause = likely_cause(recording.noticed)
+        talk.warn(f"no exchange was recorded: {cause.sentence}", cause.hint)
+    elif recording.noticed.distrusted:
+        cause = distrust(recording.noticed.distrusted)
+        talk.warn(cause.sentence, cause.hint)
+    name = f" {printable(run.name, one_line=True)}" if run.name else ""
+    lasted = duration(microseconds_between(run.opened, run.closed)) if run.closed else "still open"
+    talk.say(f"edgetape: recorded run{name} {run.id}: {counted.sentence}; {lasted}")
+    talk.say("next: edgetape show last; edgetape verify last; edgetape replay last")

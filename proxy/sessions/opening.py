@@ -1,0 +1,70 @@
+"""What is settled, and said, before a recording begins."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from proxy.agent.process import refuse_unstartable
+from proxy.agent.upstream import upstream_proxy
+from proxy.border import Misuse
+from proxy.talk import Talk
+from proxy.words import moment, shown
+from store.core.draft import TEXT_BYTES_MAX
+from store.core.model import Gap
+from store.egress import Proxy, UnusableProxy
+from store.reader import Reader, RunInfo
+
+REPLAY_VARIABLE = "EDGETAPE_REPLAY"  # in an agent's environment: the run that it is answered from
+
+
+def named(what: str, text: str | None) -> str | None:
+    """A name as it is, if the run can be found by it. Raises Misuse."""
+    if text is None:
+        return None
+    try:
+        length = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise Misuse(f"the {what} is no UTF-8, and could not be found again", hint="spell it in UTF-8") from None
+    if length > TEXT_BYTES_MAX:
+        raise Misuse(
+            f"a {what} has at most {TEXT_BYTES_MAX:,} bytes, this one has {length:,}",
+            hint="say more in a --label",
+        )
+    return text
+
+
+def warn_of_proxy(talk: Talk, environment: Mapping[str, str]) -> None:
+    """Says that the user's own proxy is of a kind that cannot be gone through."""
+    upstream = upstream_proxy(environment)
+    for url in dict.fromkeys(filter(None, (upstream.https, upstream.http))):
+        try:
+            Proxy.parse(url)
+        except UnusableProxy as error:
+            talk.warn(f"{error}: whatever would go through it gets a 503", error.hint)
+
+
+def replayed(talk: Talk, reader: Reader, word: str) -> RunInfo:
+    """The run that is to be replayed; says what its recording lacks. Raises UnknownRun."""
+    info = reader.find(word)
+    for event in reader.events(info.id):
+        match event.facts:
+            case Gap(since=since, until=until, reason=reason):
+                why = shown(reader.text(event, reason))
+                talk.warn(f"the recording lacks what was from {moment(since)} to {moment(until)}: {why}")
+    return info
+
+
+def refuse_in_replay(environment: Mapping[str, str]) -> None:
+    """Raises Misuse inside a replay, where nothing comes from outside and so nothing is to be recorded."""
+    if environment.get(REPLAY_VARIABLE):
+        raise Misuse("this runs inside a replay: there is nothing to record", hint="run it outside of the replay")
+
+
+def join_replay(talk: Talk, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Inside a replay, becomes the command: what it asks for is answered like all the rest. Else does nothing.
+
+    Raises AgentNotStarted.
+    """
+    if environment.get(REPLAY_VARIABLE):
+        refuse_unstartable(argv, environment)
+        talk.say("edgetape: inside a replay nothing is recorded: the command is answered from the recording too")
+        os.execvpe(argv[0], list(argv), dict(environment))  # noqa: S606  # without a shell, as is meant

@@ -1,0 +1,101 @@
+"""One recorded run: the recorder, the agent under it, and the end of both."""
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from addons.options import RecorderOptions
+from addons.recorder import Recorder
+from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
+from proxy.agent.owner import Owner
+from proxy.agent.passage import Way, passage
+from proxy.agent.process import AgentNotStarted, Ended, running_agent
+from proxy.agent.upstream import upstream_proxy
+from proxy.views.silence import Noticed
+from store.authority import Authority
+from store.core import redact
+from store.core.errors import StoreUnusable
+from store.core.leaf import PolicyKind
+from store.labels.classify import RULES
+from store.policies import note
+from store.scratch import scratch
+from store.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be recorded: the agent's command, what its run is called, what the recorder is told, and
+    the policies in force.
+    """
+
+    argv: Sequence[str]
+    introduction: Introduction
+    options: RecorderOptions
+    in_force: Mapping[PolicyKind, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How it went. `failure` says what was not recorded, empty when nothing was lost; `cut` counts what still went on
+    after the agent's end.
+    """
+
+    run: str
+    ended: Ended
+    noticed: Noticed
+    failure: str
+    cut: int
+
+
+async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
+    """Runs the agent with everything that it sends through a recorder, and closes its run.
+
+    Raises AgentNotStarted, and what the recorder raises when it cannot listen.
+    """
+    owner = Owner()
+    token = secrets.token_urlsafe(16)
+    known = redact.secrets_of(os.environ)
+    options = replace(
+        plan.options,
+        confdir=authority.folder,
+        token=token,
+        owns_port=owner.owns,
+        route=upstream_proxy(os.environ).route,
+        secrets=known,
+    )
+    recorder = Recorder(writer, options)
+    await recorder.start()
+    try:
+        await note(writer, plan.in_force)
+        redactor = redact.Redactor(known)
+        opening = run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, RULES, redactor)
+        run = recorder.open_run(opening, redactor)
+        await writer.checkpoint()  # a store that takes nothing, or a missing key, must not be found out later
+        with scratch() as folder:
+            way = Way(recorder.port, run, token)
+            environment = passage(os.environ, way, authority, folder, {RUN_VARIABLE: run})
+            try:
+                with running_agent(plan.argv, environment) as agent:
+                    owner.agent = agent
+                    ended = await agent.wait()
+            except AgentNotStarted as error:
+                await recorder.close_run(run, "agent_exit", error.exit_code)
+                raise
+        failure = await _close(recorder, run, ended)
+    finally:
+        await recorder.stop("operator")
+    counts = recorder.counts
+    return Recording(
+        run, ended, Noticed(counts.tunnels, counts.distrusted, ended.code), counts.last_failure or failure, counts.cut
+    )
+
+
+async def _close(recorder: Recorder, run: str, ended: Ended) -> str:
+    """Ends the run; what a broken store says is told once the agent's own end is known."""
+    try:
+        await recorder.close_run(run, "agent_exit", ended.code)
+    except StoreUnusable as error:
+        return str(error)
+    return ""

@@ -1,0 +1,108 @@
+"""One replay: the replay server, the agent under it, and the end of both."""
+
+import asyncio
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
+from proxy.agent.owner import Owner
+from proxy.agent.passage import Way, passage
+from proxy.agent.process import Agent, Ended, running_agent
+from proxy.agent.revival import Revival
+from proxy.confined.confinement import Confinement, Unconfined
+from proxy.sessions.opening import REPLAY_VARIABLE
+from replay_server.report import Report
+from replay_server.server import ReplayOptions, ReplayServer
+from store.authority import Authority
+from store.core.draft import Draft
+from store.core.model import Mode, Parent
+from store.core.redact import Redactor
+from store.labels.classify import RULES
+from store.reader import Reader, RunInfo
+from store.scratch import scratch
+from store.writer import Writer
+
+KILL_GRACE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a replay plays on: the stores' two ends, the authority, and what keeps the agent in."""
+
+    reader: Reader
+    writer: Writer
+    authority: Authority
+    confinement: Confinement | Unconfined
+    allowed_ports: Sequence[int] = ()
+
+    def attempts(self) -> list[str]:
+        """What tried to get out, in words."""
+        if isinstance(self.confinement, Unconfined):
+            return []
+        return [str(attempt) for attempt in self.confinement.attempts()]
+
+
+async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOptions) -> Report:
+    """Runs the agent with everything that it asks for answered from `run`.
+
+    Raises AgentNotStarted, and what the server raises when it cannot listen.
+    """
+    owner = Owner()
+    redactor = Redactor(options.secrets)
+
+    def opening(parent: Parent) -> Draft:
+        # Without a name: that of the recorded run must go on to mean the recorded run.
+        mode: Mode = "replay" if options.fork is None else "fork"
+        introduction = Introduction(mode=mode, workflow=run.workflow or None, parent=parent)
+        folder = revival.folder or Path.cwd()
+        return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
+
+    pause = options.pause
+    told = replace(options, owns_port=owner.owns, opening=opening, redactor=redactor)
+    server = ReplayServer(stage.reader, stage.writer, run, stage.authority, told)
+    await server.start()
+    ended: Ended | None = None
+    try:
+        with scratch() as folder, _watched(stage):
+            way = Way(server.port, run.id, secrets.token_urlsafe(16))
+            extras = {RUN_VARIABLE: server.run, REPLAY_VARIABLE: run.id}
+            environment = passage(revival.environment, way, stage.authority, folder, extras)
+            with running_agent(revival.argv, environment, revival.folder) as agent:
+                owner.agent = agent
+                ended = await _until_end(agent, server.stopped, options.grace_s, pause.quit if pause else None)
+    finally:
+        confined = isinstance(stage.confinement, Confinement)
+        exit_code = None if ended is None else ended.code
+        report = await server.stop(exit_code, stage.attempts(), confined=confined, allowed=stage.allowed_ports)
+    return report
+
+
+async def _until_end(agent: Agent, stopped: asyncio.Event, grace_s: float, quits: asyncio.Event | None) -> Ended:
+    """Waits for the agent; after the replay has stopped it, only so long; when a person `quits`, no longer."""
+    ending = asyncio.create_task(agent.wait())
+    stopping = [asyncio.create_task(event.wait()) for event in (stopped, quits) if event is not None]
+    await asyncio.wait({ending, *stopping}, return_when=asyncio.FIRST_COMPLETED)
+    for task in stopping:
+        task.cancel()
+    if not ending.done() and not (quits is not None and quits.is_set()):
+        await asyncio.wait({ending}, timeout=grace_s)
+    if not ending.done():
+        await agent.terminate(KILL_GRACE_S)
+    return await ending
+
+
+@contextmanager
+def _watched(stage: Stage) -> Iterator[None]:
+    """Reads attempts as they come, so that the kernel never has to drop one."""
+    if isinstance(stage.confinement, Unconfined):
+        yield
+        return
+    loop, confinement = asyncio.get_running_loop(), stage.confinement
+    loop.add_reader(confinement.fileno(), confinement.attempts)
+    try:
+        yield
+    finally:
+        loop.remove_reader(confinement.fileno())

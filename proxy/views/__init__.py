@@ -1,0 +1,1 @@
+"""What a person, or a program that asks for JSON, gets to see of a run."""

@@ -1,0 +1,72 @@
+"""What the keeper of a store is told: of runs that cannot be ended, and that a log is not signed."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from addons.options import RecorderOptions
+from proxy.options import Shared
+from proxy.sessions import service
+from proxy.sessions.service import Service
+from proxy.stores import upkeep
+from proxy.talk import Talk
+from store.core.errors import EdgetapeError
+from store.writer import Writer
+from tests.store.verify.attacker import Attacker
+from tests.support.tape import Call, Tape, tape
+
+
+@pytest.fixture
+def restored(tmp_path: Path) -> Tape:
+    """A store that was put back from a backup, so that its signer refuses to sign it."""
+    with tape(tmp_path) as made:
+        made.run([Call()])
+    shutil.copytree(made.folder, tmp_path / "backup")
+    with tape(tmp_path) as made:
+        made.run([Call()])
+    shutil.rmtree(made.folder)
+    (tmp_path / "backup").rename(made.folder)
+    return made
+
+
+def shared(made: Tape) -> Shared:
+    return Shared({"store": made.folder, "keys": made.keys, "verbose": False, "quiet": False, "color": "never"})
+
+
+def test_a_log_that_is_not_signed_is_said_at_the_end(restored: Tape, capsys: pytest.CaptureFixture[str]) -> None:
+    with upkeep.opened(Talk(), shared(restored)):
+        assert capsys.readouterr().err == ""
+    said, hint = capsys.readouterr().err.splitlines()
+    assert said.startswith("edgetape: warning: what is recorded is not signed: ")
+    assert "edgetape verify" in hint
+
+
+def test_a_run_that_cannot_be_ended_is_said_at_the_beginning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tape(tmp_path) as made:
+        damaged = made.run([Call(answer=None)], close=False)
+    attacker = Attacker(made.folder)
+    attacker.put(damaged, 1, b"{")
+    attacker.close()
+    with upkeep.opened(Talk(), shared(made)):
+        said, hint = capsys.readouterr().err.splitlines()
+    assert damaged in said
+    assert "cannot be ended" in said
+    assert hint == f"hint: edgetape verify {damaged}"
+    assert capsys.readouterr().err == ""
+
+
+async def test_a_service_says_so_while_it_runs_and_once(restored: Tape, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "WATCH_S", 0.01)
+    writer = Writer.open(restored.folder, restored.keys)
+    said: list[EdgetapeError] = []
+    try:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(Service(writer, RecorderOptions(Path()), {})._watch(said.append), 0.3)
+    finally:
+        writer.close()
+    (failure,) = said
+    assert "rolled back" in str(failure)
