@@ -11,6 +11,7 @@
   cut; only a server that was not reached is a 502, which says why in one line.
 - Errors do not say from whose side they came. Here they do.
 - CONNECT ignores `server.via`. Here it goes through the proxy that is named there.
+- Hosts and lengths are read as `addons.grammar` says.
 
 Each is a subclass that takes the place of mitmproxy's own class, and only where the methods that it overrides are.
 """
@@ -25,6 +26,8 @@ from h11._readers import ChunkedReader
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import version
 from mitmproxy.http import Headers, Response
+from mitmproxy.net import check
+from mitmproxy.net.http import url, validate
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers import http as http_layers
 from mitmproxy.proxy.layers.http import _events as said
@@ -32,6 +35,7 @@ from mitmproxy.proxy.layers.http import _http1 as http1
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
+from addons import grammar
 from store.core.errors import EdgetapeError
 
 FAULT_SIDE = "edgetape.fault_side"  # in flow.metadata: "client" or "server"
@@ -197,6 +201,12 @@ class _Client(_Whole, http1.Http1Client):
 
 
 _REPAIRED = {"HttpStream": _Stream, "Http1Server": _Server, "Http1Client": _Client}
+_READ = (
+    (check, "is_valid_host", grammar.is_valid_host),
+    (url, "is_valid_host", grammar.is_valid_host),
+    (url, "parse_authority", grammar.parse_authority),
+    (validate, "parse_content_length", grammar.parse_content_length),
+)
 
 
 def repair() -> None:
@@ -205,12 +215,19 @@ def repair() -> None:
         theirs = getattr(http_layers, name, None)
         if theirs is ours:
             continue
-        fits = theirs is not None and all(hasattr(theirs, method) for method in _overridden(ours))
-        if version.VERSION.split(".")[0] != KNOWN_MAJOR or not fits:
-            raise EngineFailed(
-                f"mitmproxy {version.VERSION} is not one that edgetape knows", hint="install mitmproxy 12.3"
-            )
+        if theirs is None or not all(hasattr(theirs, method) for method in _overridden(ours)):
+            raise _unknown()
         setattr(http_layers, name, ours)
+    for module, name, read in _READ:
+        if not hasattr(module, name):
+            raise _unknown()
+        setattr(module, name, read)
+    if version.VERSION.split(".")[0] != KNOWN_MAJOR:
+        raise _unknown()
+
+
+def _unknown() -> EngineFailed:
+    return EngineFailed(f"mitmproxy {version.VERSION} is not one that edgetape knows", hint="install mitmproxy 12.3")
 
 
 def _overridden(ours: type) -> Iterator[str]:

@@ -115,7 +115,8 @@ def exchange_line(exchange: Exchange, look: Look) -> Line:
     if response is not None:
         took = response.total_us
         words = "; ".join(filter(None, (asked, _answered(exchange, response, look))))
-        return Line(exchange.step, at_us, took, str(response.status), words, _mark(response))
+        mark = "odd" if _lacks_an_end(exchange) else _mark(response)
+        return Line(exchange.step, at_us, took, str(response.status), words, mark)
     if error is not None:
         words = f"{asked}; {_FAILURES[error.kind]}"
         return Line(exchange.step, at_us, error.total_us, error.kind, words, "bad")
@@ -162,6 +163,8 @@ def _answered(exchange: Exchange, response: HttpResponse, look: Look) -> str:
         said.append(f"it asks for {names}")
     elif response.stop is not None:
         said.append(f"it ended with {shown(look.text(outcome, response.stop))}")
+    if _lacks_an_end(exchange):
+        said.append("its stream has no last event, as one that was cut")
     usage = {str(name): number for name, number in response.usage or ()}
     if usage:
         said.append(", ".join(f"{number} {name.replace('_', ' ')}" for name, number in usage.items()))
@@ -174,6 +177,18 @@ def _answered(exchange: Exchange, response: HttpResponse, look: Look) -> str:
             else _CUTS[response.ended]
         )
     return "; ".join(said)
+
+
+def _lacks_an_end(exchange: Exchange) -> bool:
+    """Whether a model's stream ended whole on the wire without saying why: clients take that for a finished turn."""
+    response = exchange.response
+    return (
+        response is not None
+        and exchange.facts.boundary == "decision"
+        and (response.status, response.ended) == (200, "complete")
+        and response.chunks is not None
+        and response.stop is None
+    )
 
 
 def _messages(parts: Sequence[Event]) -> str:

@@ -36,7 +36,7 @@ async def test_a_plain_exchange_is_a_request_and_its_outcome(tmp_path: Path, pro
         assert made.recorder.counts.exchanges == 1
 
 
-async def test_headers_keep_order_case_and_repeats_on_the_wire_and_in_the_log(
+async def test_c030_headers_keep_order_case_and_repeats_on_the_wire_and_in_the_log(
     tmp_path: Path, provider: Provider
 ) -> None:
     odd = [b"Via: 2", b"vARY: 1", b"Via: 3", b"User-Agent: caf\xe9"]
@@ -55,7 +55,7 @@ async def test_headers_keep_order_case_and_repeats_on_the_wire_and_in_the_log(
         assert [name for name, _ in recorded][:4] == [b"X-ODD-Case", b"Set-Cookie", b"x-odd-case", b"Set-Cookie"]
 
 
-async def test_a_coded_body_is_kept_as_it_crossed_the_wire(tmp_path: Path, provider: Provider) -> None:
+async def test_c022_a_coded_body_is_kept_as_it_crossed_the_wire(tmp_path: Path, provider: Provider) -> None:
     coded = gzip.compress(b'{"model":"m"}', mtime=0)
     async with recording(tmp_path) as made:
         request = get(provider.url + "/fault/gzip", b"Content-Encoding: gzip", method=b"POST", body=coded)
@@ -157,6 +157,7 @@ async def test_http2_on_both_sides_keeps_streams_apart_with_their_trailers(
                 )
             assert {answer.http_version for answer in answers} == {"HTTP/2"}
             found = {str(one.facts.path): one for one in made.exchanges()}
+            assert {(one.facts.host, one.facts.port) for one in found.values()} == {("127.0.0.1", server.port)}
             assert made.response_body(found["/stream"]) == b"data: 0\n\ndata: 1\n\ndata: 2\n\n" == answers[0].content
             assert made.request_body(found["/echo"]) == b"x" * 70_000
             assert json.loads(made.response_body(found["/echo"]))["body"] == "x" * 70_000

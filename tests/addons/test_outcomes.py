@@ -82,7 +82,7 @@ async def test_a_streamed_answer_that_is_cut_is_kept_as_far_as_it_came(tmp_path:
         assert made.response_body(made.exchanges()[0]) == b"data: a\n\n"
 
 
-async def test_an_agent_that_leaves_in_the_middle_of_a_stream(tmp_path: Path, provider: Provider) -> None:
+async def test_c005_an_agent_that_leaves_in_the_middle_of_a_stream(tmp_path: Path, provider: Provider) -> None:
     async with recording(tmp_path) as made:
         async with connected(made.recorder.port) as (reader, writer):
             writer.write(get(provider.url + "/fault/slow-sse?n=100&ms=50"))
@@ -187,7 +187,7 @@ async def test_a_stream_of_http2_that_the_server_resets_and_one_that_the_agent_l
             assert made.response_body(second).startswith(b"data: 0\n\n")
 
 
-async def test_a_failed_attempt_and_its_retry_are_both_recorded_in_order(tmp_path: Path) -> None:
+async def test_c071_a_failed_attempt_and_its_retry_are_both_recorded_in_order(tmp_path: Path) -> None:
     with serving(Options()) as provider:
         provider.arm("reset-after/0", "/v1", 1)
         provider.arm("status/429?retry_after=30", "/v1", 1)

@@ -15,7 +15,7 @@ from tests.addons.recording import Recording, recording
 from tests.support.provider import Provider
 
 
-async def test_each_event_reaches_the_agent_before_the_next_is_written(tmp_path: Path) -> None:
+async def test_c001_each_event_reaches_the_agent_before_the_next_is_written(tmp_path: Path) -> None:
     heard = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -68,7 +68,7 @@ async def test_an_event_stream_with_a_length_is_not_held_either(tmp_path: Path) 
     ],
     ids=["comments stay", "a character is cut in two"],
 )
-async def test_the_bytes_of_a_stream_are_never_touched(tmp_path: Path, body: bytes) -> None:
+async def test_c009_c011_the_bytes_of_a_stream_are_never_touched(tmp_path: Path, body: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")

@@ -20,7 +20,7 @@ def body(answer: Answer) -> bytes:
     return b"".join(piece.raw for piece in answer.pieces)
 
 
-def test_headers_keep_order_spelling_and_repeats() -> None:
+def test_c030_headers_keep_order_spelling_and_repeats() -> None:
     headers = ((b"sEt-CooKie", b"a=1"), (b"X", b""), (b"Set-Cookie", b"b=2; Expires=Wed, 01 Jan 2031 00:00:00 GMT"))
     said = lines(build(replace(OK, headers=headers), GET))
     assert said == [
@@ -37,11 +37,11 @@ def test_the_framing_header_keeps_its_place_and_spelling() -> None:
     assert said[1:] == [b"content-LENGTH: 5", b"A: 1"]
 
 
-def test_a_body_that_redaction_made_longer_gets_its_true_length() -> None:
+def test_c091_a_body_that_redaction_made_longer_gets_its_true_length() -> None:
     assert b"Content-Length: 5" in lines(build(replace(OK, headers=((b"Content-Length", b"3"),)), GET))
 
 
-def test_framing_is_never_twice() -> None:
+def test_c035_framing_is_never_twice() -> None:
     both = ((b"Transfer-Encoding", b"chunked"), (b"Content-Length", b"5"))
     said = lines(build(replace(OK, headers=both, framing="chunked"), GET))
     assert said[1:] == [b"Transfer-Encoding: chunked"]

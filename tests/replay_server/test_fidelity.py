@@ -21,7 +21,7 @@ def stream(recording: Recording, path: str = "/s", wait_us: int = 0) -> None:
     recording.get(url, b"".join(PIECES), headers=EVENTS, framing="chunked", cuts=cuts)
 
 
-async def test_a_stream_keeps_its_cuts_each_written_by_itself(place: Place) -> None:
+async def test_c016_a_stream_keeps_its_cuts_each_written_by_itself(place: Place) -> None:
     async with place.replaying(place.record(stream)) as server:
         received = await asyncio.to_thread(records, server, place, HOST, ask("/s"), b"0\r\n\r\n")
         chunks = [b"%x\r\n%s\r\n" % (len(piece), piece) for piece in PIECES]
@@ -30,7 +30,9 @@ async def test_a_stream_keeps_its_cuts_each_written_by_itself(place: Place) -> N
 
 
 @pytest.mark.parametrize("pace, least_s, most_s", [("instant", 0.0, 0.5), ("recorded", 1.0, 5.0), ("4", 0.25, 2)])
-async def test_a_stream_keeps_its_pace_as_far_as_asked(place: Place, pace: str, least_s: float, most_s: float) -> None:
+async def test_c016_a_stream_keeps_its_pace_as_far_as_asked(
+    place: Place, pace: str, least_s: float, most_s: float
+) -> None:
     run = place.record(lambda recording: stream(recording, wait_us=300_000))
     async with place.replaying(run, ReplayOptions(pace=pace)) as server:
         wire = await dial_through(server, place, HOST)
@@ -41,7 +43,7 @@ async def test_a_stream_keeps_its_pace_as_far_as_asked(place: Place, pace: str, 
         await server.stop(0)
 
 
-async def test_a_coded_body_goes_out_in_the_recorded_bytes(place: Place) -> None:
+async def test_c022_a_coded_body_goes_out_in_the_recorded_bytes(place: Place) -> None:
     coded = bytes.fromhex("1f8b0800000000000203ab56cacf56b22a292a4dad0500905fd4a70b000000")
 
     def tell(recording: Recording) -> None:

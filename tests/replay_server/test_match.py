@@ -32,7 +32,7 @@ class Taped:
         return match
 
 
-def test_identical_requests_get_successive_answers_and_then_no_more() -> None:
+def test_c064_identical_requests_get_successive_answers_and_then_no_more() -> None:
     taped = Taped(got("/tasks/1"), got("/tasks/1"), got("/tasks/1"))
     matches = [taped.ask(got("/tasks/1")) for _ in range(4)]
     assert [match.index for match in matches] == [0, 1, 2, 2]
@@ -40,7 +40,7 @@ def test_identical_requests_get_successive_answers_and_then_no_more() -> None:
     assert [match.tier for match in matches] == [Tier.SAME] * 3 + [Tier.EXHAUSTED]
 
 
-def test_order_does_not_matter_between_different_requests() -> None:
+def test_c066_order_does_not_matter_between_different_requests() -> None:
     taped = Taped(posted({"q": "red"}), posted({"q": "green"}), posted({"q": "red"}))
     assert [taped.ask(posted({"q": word})).index for word in ("green", "red", "red")] == [1, 0, 2]
 
@@ -50,7 +50,7 @@ def test_one_word_apart_is_not_the_same() -> None:
     assert taped.ask(posted({"q": "reds", "n": 1})) == Match(Tier.DRIFTED, 0)
 
 
-def test_the_whole_conversation_is_the_key_and_not_its_last_user_message() -> None:
+def test_c073_the_whole_conversation_is_the_key_and_not_its_last_user_message() -> None:
     first = chat(("user", "hi"))
     second = chat(("user", "hi"), ("assistant", ""), ("tool", "42"))
     other = chat(("user", "hi"), model="m2")
@@ -150,7 +150,7 @@ def keyed(redactor: Redactor, *queries: bytes) -> list[Form]:
     return [live(Asked(Endpoint("GET", "https", "g.example", 443, b"/x"), query), redactor) for query in queries]
 
 
-def test_a_rotated_key_matches() -> None:
+def test_c089_a_rotated_key_matches() -> None:
     recorded = keyed(Redactor(), b"key=AIzaREAL&n=1")
     assert Taped(*recorded).ask(keyed(Redactor(), b"key=AIzaOTHER&n=1")[0]) == Match(Tier.SAME, 0)
 

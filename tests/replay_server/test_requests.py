@@ -14,7 +14,7 @@ HOST = "api.example.com:443"
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_a_request_of_many_megabytes_is_no_problem(place: Place, chunked: bool) -> None:
+async def test_c044_a_request_of_many_megabytes_is_no_problem(place: Place, chunked: bool) -> None:
     asked = encode({"model": "m", "messages": [{"role": "user", "content": "x" * 3_000_000}]})
 
     def tell(recording: Recording) -> None:
@@ -60,14 +60,22 @@ async def test_a_path_that_is_no_utf_8_is_matched_as_it_is(place: Place) -> None
         assert (await server.stop(0)).exit_code == 0
 
 
-async def test_a_coded_request_body_is_compared_decoded_and_100_continue_is_given(place: Place) -> None:
+@pytest.mark.parametrize(
+    "coding, body",
+    [
+        ("gzip", gzip.compress(b'{ "model": "m" }')),
+        ("zstd", bytes.fromhex("28b52ffd200d690000") + b'{"model":"m"}'),
+    ],
+)
+async def test_c027_a_coded_request_is_matched_decoded_and_100_continue_is_given(
+    place: Place, coding: str, body: bytes
+) -> None:
     def tell(recording: Recording) -> None:
-        recording.answer(recording.ask("POST", "https://api.example.com/e", b'{"a":1}'), b"ok")
+        recording.answer(recording.ask("POST", "https://api.example.com/e", b'{"model":"m"}'), b"ok")
 
     async with place.replaying(place.record(tell)) as server:
         wire = await dial_through(server, place, HOST)
-        body = gzip.compress(b'{ "a": 1 }')
-        more = f"Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
+        more = f"Content-Type: application/json\r\nContent-Encoding: {coding}\r\nContent-Length: {len(body)}\r\n"
         more += "Expect: 100-continue\r\n"
         wire.send(ask("/e", method="POST", more=more))
         assert await wire.until(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"

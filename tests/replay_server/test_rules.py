@@ -79,6 +79,30 @@ def test_a_shipped_rule_holds_for_its_agent_only() -> None:
     assert form(b"other/1", "a1") != form(b"other/1", "b2")
 
 
+def test_c077_ids_and_markers_inside_a_body_are_left_out_by_rules_that_say_so() -> None:
+    def asked(session: str, day: str, call: str, marker: dict[str, object]) -> Asked:
+        block = {"type": "tool_use", "id": call, "name": "t", "input": {}, **marker}
+        value = {
+            "metadata": {"user_id": f"user_ab_account__session_{session}"},
+            "system": f"<env>Today: {day} cwd: x{day[-1]}</env>",
+            "messages": [{"role": "assistant", "content": [block]}],
+        }
+        agent = ((b"User-Agent", b"claude-cli/2.1.269"),)
+        return Asked(Endpoint("POST", "https", "h", 443, b"/v1/messages"), b"", agent, encode(value))
+
+    told = [
+        "body /system matches <env>.*</env>",
+        "body /messages/*/content/*/cache_control",
+        "body /messages/*/content/*/id matches (?<=^toolu_).*",
+    ]
+    one = asked("0" * 36, "2026-11-29", "toolu_01", {})
+    other = asked("1" * 36, "2026-12-01", "toolu_02", {"cache_control": {"type": "ephemeral"}})
+    rules = Rules.of(told)
+    assert rules.normal(one).form.key == rules.normal(other).form.key
+    assert {rule for rule in told if rules.normal(other).counts.get(rule) == 1} == set(told)
+    assert Rules.of(()).normal(one).form.key != Rules.of(()).normal(other).form.key
+
+
 def walk(recording: Recording) -> None:
     recording.get(SETTINGS, b'{"n": 1}')
     recording.post(CHAT, chat(("user", "title: q")), completion("t"))

@@ -207,7 +207,7 @@ async def test_the_replay_writes_a_run_of_its_own_linked_to_the_original(place: 
         assert b"sk-secret" not in raw
 
 
-async def test_a_rotated_key_in_the_query_never_misses(place: Place) -> None:
+async def test_c089_a_rotated_key_in_the_query_never_misses(place: Place) -> None:
     def tell(recording: Recording) -> None:
         recording.get("http://g.example.com/v1/models?key=AIzaREAL&page=1", b"models")
 

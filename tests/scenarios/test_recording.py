@@ -51,7 +51,7 @@ def test_a_command_that_cannot_run_is_told_as_env_does(
     assert "Traceback" not in said.err
 
 
-def test_a_record_that_saw_nothing_says_so_with_the_likely_cause(command: Command) -> None:
+def test_c097_a_record_that_saw_nothing_says_so_with_the_likely_cause(command: Command) -> None:
     said = command.run("record", "--", "true")
     assert said.code == 0
     assert "warning: no exchange was recorded: nothing connected to the recorder" in said.err

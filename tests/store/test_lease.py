@@ -58,7 +58,7 @@ def test_two_heirs_do_not_inherit_at_once(tmp_path: Path) -> None:
     other.release()
 
 
-def test_t57_two_writers_on_one_run_never_fork_its_chain(tmp_path: Path) -> None:
+def test_t57_c118_two_writers_on_one_run_never_fork_its_chain(tmp_path: Path) -> None:
     """The head is read inside the transaction that appends; whoever closes the run ends it for both."""
     with tape(tmp_path) as one, tape(tmp_path) as other:
         run = one.open("shared")

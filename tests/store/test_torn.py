@@ -85,7 +85,7 @@ def agreed(torn: Torn, folder: Path) -> bool:
     return is_last
 
 
-def test_a_write_ahead_log_that_is_cut_anywhere_leaves_a_moment_of_before(torn: Torn, sample: Sample) -> None:
+def test_c117_a_write_ahead_log_that_is_cut_anywhere_leaves_a_moment_of_before(torn: Torn, sample: Sample) -> None:
     source = sample.source()
     cuts = [0, 10, *torn.frames, *(source.randrange(len(torn.wal)) for _ in range(sample.count(20, 500)))]
     last = [agreed(torn, torn.with_wal(torn.wal[:cut])) for cut in cuts]

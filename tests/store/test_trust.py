@@ -31,7 +31,7 @@ def der(authority: Authority) -> bytes:
     return ssl.PEM_cert_to_DER_cert(authority.certificate_pem.decode())
 
 
-def test_a_bundle_holds_the_system_roots_and_ours_once(authority: Authority, tmp_path: Path) -> None:
+def test_c105_a_bundle_holds_the_system_roots_and_ours_once(authority: Authority, tmp_path: Path) -> None:
     write_bundle(tmp_path / "bundle.pem", authority.certificate_pem, {})
     held = certificates(tmp_path / "bundle.pem")
     assert len(held) > 20

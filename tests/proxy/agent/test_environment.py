@@ -39,13 +39,17 @@ def test_a_bundle_variable_of_the_image_is_overridden(name: str) -> None:
     assert environment(**{name: "/etc/corporate.pem"})[name] == str(BUNDLE)
 
 
-def test_variables_that_add_to_the_roots_name_our_authority_alone() -> None:
+def test_c105_variables_that_add_to_the_roots_name_our_authority_alone() -> None:
     made = environment(NODE_EXTRA_CA_CERTS="/etc/corporate.pem")
     assert made["NODE_EXTRA_CA_CERTS"] == made["DENO_CERT"] == str(CA)
 
 
 def test_a_folder_of_roots_that_would_win_over_the_bundle_is_removed() -> None:
     assert "SSL_CERT_DIR" not in environment(SSL_CERT_DIR="/etc/ssl/certs")
+
+
+def test_c097_node_is_told_to_look_at_its_environment() -> None:
+    assert environment()["NODE_USE_ENV_PROXY"] == "1"
 
 
 def test_everything_else_of_the_user_stays() -> None:

@@ -84,6 +84,14 @@ def test_an_answer_that_did_not_end_says_so(ended: Ended, words: str) -> None:
     assert line.words.endswith(words)
 
 
+def test_a_model_that_stopped_without_saying_why_is_told() -> None:
+    asked = request(model="m", operation="messages", boundary="decision")
+    (cut,) = told(asked, response(chunks=BODY, tools=["search"]))
+    (whole,) = told(asked, response(chunks=BODY, tools=["search"], stop="tool_use"))
+    assert (cut.mark, whole.mark) == ("odd", "good")
+    assert cut.words.endswith("it asks for search; its stream has no last event, as one that was cut")
+
+
 @pytest.mark.parametrize("status, mark", [(200, "good"), (302, "good"), (404, "odd"), (429, "odd"), (503, "bad")])
 def test_a_status_has_its_mark(status: int, mark: str) -> None:
     (line,) = told(request(), response(status=status))

@@ -69,7 +69,7 @@ def multipart(boundary: bytes, headers: bytes, content: bytes = b"GIF89a\x00\xff
     return form(body, (b"Content-Type", b"multipart/form-data; boundary=" + boundary))
 
 
-def test_multipart_is_compared_by_its_parts() -> None:
+def test_c041_multipart_is_compared_by_its_parts() -> None:
     first = b'Content-Disposition: form-data; name="f"; filename="a.gif"\r\nContent-Type: image/gif'
     turned = b'content-type: image/gif\r\nContent-Disposition: form-data; name="f"; filename="a.gif"'
     assert multipart(b"AAAA", first).key == multipart(b"BBBB", first).key == multipart(b"CC", turned).key

@@ -1,5 +1,8 @@
 """Bodies go in, and each costs about what is new in it."""
 
+import base64
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,13 +69,22 @@ def test_what_was_taken_can_be_undone_too() -> None:
 
 
 @pytest.mark.parametrize("lanes, clock", [(1, False), (1, True), (5, False), (5, True)])
-def test_a_turn_costs_the_same_late_as_early(lanes: int, clock: bool) -> None:
+def test_c127_a_turn_costs_the_same_late_as_early(lanes: int, clock: bool) -> None:
     splicer = Splicer()
     costs = []
     for body in grown(120, lanes, clock):
         splicer.add(body)
         costs.append(len(splicer.take()))
     assert sum(costs[100:]) < sum(costs[20:40]) * 1.3
+
+
+def test_c127_a_picture_that_is_sent_again_and_again_is_stored_once() -> None:
+    picture = base64.b64encode(random.Random(7).randbytes(60_000))
+    turns = [b'{"turn":%d}' % turn for turn in range(20)]
+    splicer = Splicer()
+    for turn in range(len(turns)):
+        splicer.add(b'{"messages":[{"image":"%s"},%s]}' % (picture, b",".join(turns[: turn + 1])))
+    assert splicer.end < len(picture) * 1.05
 
 
 def test_interleaved_conversations_each_go_on_from_their_own() -> None:
