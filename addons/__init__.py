@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from addons.capture import Capture
 from addons.chain import Chain
 from addons.control import Control
-from addons.guard import Guard, Where
+from addons.guard import Guard
 from addons.keeping import Keeping
+from addons.listeners import Listeners
 from addons.options import RecorderOptions
+from addons.reverse import Reverse
 from addons.run_tag import RunTag
 from addons.tunnel import Tunnel
 from addons.websocket import WebSocket
@@ -20,6 +22,7 @@ from addons.websocket import WebSocket
 class Program:
     """The add-ons of one recorder."""
 
+    reverse: Reverse
     guard: Guard
     run_tag: RunTag
     control: Control
@@ -32,6 +35,7 @@ class Program:
     def ordered(self) -> list[object]:
         """What happens to a request, in this order."""
         return [
+            self.reverse,  # which server does a port stand for?
             self.guard,  # may it speak through us, and to whom it wants?
             self.run_tag,  # which run does it belong to? What it says of that goes no further
             self.control,  # is it for the recorder itself?
@@ -42,11 +46,12 @@ class Program:
         ]
 
 
-def program(keeping: Keeping, options: RecorderOptions, listening: Where) -> Program:
-    """The add-ons for these options; `listening` says where the recorder listens, once it does."""
-    run_tag = RunTag(options)
+def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) -> Program:
+    """The add-ons for these options; `listeners` says where the recorder listens, once it does."""
+    run_tag = RunTag(options, listeners)
     return Program(
-        guard=Guard(keeping, options.token, listening),
+        reverse=Reverse(keeping, listeners),
+        guard=Guard(keeping, options.token, listeners),
         run_tag=run_tag,
         control=Control(keeping),
         tunnel=Tunnel(keeping, run_tag, options),

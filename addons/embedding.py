@@ -14,9 +14,10 @@ import contextlib
 import errno
 import logging
 import os
+import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +30,7 @@ from mitmproxy.proxy.layers import tcp
 from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
 
 from addons.dispatch import Dispatch
+from addons.listeners import Listener
 from addons.repairs import EngineFailed, repair
 
 END_S_MAX = 5.0
@@ -59,13 +61,13 @@ type Crashed = Callable[[str, tuple[str, int] | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How the engine is to run: `roots` is the PEM file that servers' certificates must lead to.
+    """How the engine is to run: `listening` are its ports, the proxy first.
 
-    `decide` is asked about each CONNECT; `crashed` is told of faults inside mitmproxy, with the agent's address.
+    `roots` is the PEM file that servers' certificates must lead to. `decide` is asked about each CONNECT;
+    `crashed` is told of faults inside mitmproxy, with the agent's address.
     """
 
-    host: str
-    port: int
+    listening: Sequence[Listener]
     confdir: Path
     roots: Path
     silence_s_max: int
@@ -75,9 +77,16 @@ class Terms:
 
 
 class Engine:
-    """A running mitmproxy. One a process at a time: its context is global."""
+    """A running mitmproxy. One a process at a time: its context is global. `listening` are its ports, as they are."""
 
-    def __init__(self, running: master.Master, server: proxyserver.Proxyserver, watch: logging.Handler) -> None:
+    def __init__(
+        self,
+        running: master.Master,
+        server: proxyserver.Proxyserver,
+        watch: logging.Handler,
+        listening: Sequence[Listener],
+    ) -> None:
+        self.listening = listening
         self._master = running
         self._server = server
         self._watch = watch
@@ -87,35 +96,31 @@ class Engine:
     async def start(cls, terms: Terms, program: Sequence[object]) -> "Engine":
         """Listens. Raises EngineFailed."""
         repair()
+        listening = [_placed(one) for one in terms.listening]
+        modes = [f"regular@{one.host}:{one.port}" for one in listening]
         running, ready = master.Master(options.Options()), _Ready()
         server = proxyserver.Proxyserver()  # type: ignore[no-untyped-call]
         ours = [core.Core(), server, _Peek(terms.decide), tlsconfig.TlsConfig()]
         running.addons.add(*ours, *([block.Block()] if terms.filtered else []), *program, ready)  # type: ignore[no-untyped-call]
         running.options.update(  # type: ignore[no-untyped-call]
-            listen_host=terms.host,
-            listen_port=terms.port,
+            mode=modes,
             confdir=str(terms.confdir),
             ssl_verify_upstream_trusted_ca=str(terms.roots),
             tcp_timeout=terms.silence_s_max,
             connection_strategy="eager",
         )
         running.addons.handle_lifecycle = Dispatch(running.addons).handle_lifecycle  # type: ignore[method-assign]
-        engine = cls(running, server, _listen_to_log(terms.crashed))
+        engine = cls(running, server, _listen_to_log(terms.crashed), listening)
         engine._task = asyncio.create_task(running.run())
         waiting = asyncio.create_task(ready.up.wait())
         await asyncio.wait((engine._task, waiting), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
-        failure = next((one.last_exception for one in server.servers if one.last_exception), None)
-        if failure is not None or not server.listen_addrs():
+        failures = [one.last_exception for one in server.servers]
+        if not failures or any(failures):
             await engine.stop()
-            raise _cannot_listen(terms.host, terms.port, failure)
+            at = next((at for at, failure in enumerate(failures) if failure), 0)
+            raise _cannot_listen(listening[at], failures[at] if failures else None)
         return engine
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Where it listens."""
-        host, port, *_ = self._server.listen_addrs()[0]
-        return host, port
 
     async def close_listener(self) -> None:
         """Takes no new connections; those that are open go on."""
@@ -166,7 +171,19 @@ def _cut(connection: ProxyConnectionHandler) -> None:
         io.handler.cancel("cut by edgetape")
 
 
-def _cannot_listen(host: str, port: int, failure: BaseException | None) -> EngineFailed:
+def _placed(wanted: Listener) -> Listener:
+    """The same at a port that is free, where any will do."""
+    if wanted.port:
+        return wanted
+    family = socket.AF_INET6 if ":" in wanted.host else socket.AF_INET
+    try:
+        with socket.create_server((wanted.host, 0), family=family) as trial:
+            return replace(wanted, port=trial.getsockname()[1])
+    except OSError as error:
+        raise _cannot_listen(wanted, error) from error
+
+
+def _cannot_listen(wanted: Listener, failure: BaseException | None) -> EngineFailed:
     """Why not, by the error's number: the engine's own sentence speaks of options that only mitmdump has."""
     number = failure.errno if isinstance(failure, OSError) else 0
     if number == errno.EADDRINUSE:
@@ -176,7 +193,7 @@ def _cannot_listen(host: str, port: int, failure: BaseException | None) -> Engin
     else:
         why = os.strerror(number) if number else str(failure or "the engine did not start")
         hint = "choose another port with --port, or 0 for any free one"
-    return EngineFailed(f"cannot listen on {host} port {port}: {why}", hint=hint)
+    return EngineFailed(f"cannot listen on {wanted.host} port {wanted.port}: {why}", hint=hint)
 
 
 class _Ready:

@@ -10,16 +10,14 @@ import asyncio
 import hmac
 import ipaddress
 import socket
-from collections.abc import Callable
 
 from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow
 
-from addons.keeping import Keeping, answer, watched
-from addons.run_tag import credentials
+from addons.keeping import ANSWERED, Keeping, answer, watched
+from addons.listeners import Listeners, is_loopback
+from addons.run_tag import said, token_of
 from store.core.errors import EdgetapeError
-
-type Where = Callable[[], tuple[str, int]]
 
 _CHALLENGE = (b"Proxy-Authenticate", b'Basic realm="edgetape"')
 
@@ -37,28 +35,19 @@ def check_address(host: str, token: str | None) -> None:
         )
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its very name (RFC 6761, section 6.3) or address."""
-    name = host.strip("[]").lower().rstrip(".")
-    try:
-        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
-    except ValueError:
-        return name == "localhost" or name.endswith(".localhost")
-
-
 class Guard:
     """Asks every connection for its token, and refuses the ways back to ourselves."""
 
-    def __init__(self, keeping: Keeping, token: str | None, listening: Where) -> None:
+    def __init__(self, keeping: Keeping, token: str | None, listeners: Listeners) -> None:
         self.keeping = keeping
         self._token = token
-        self._listening = listening
+        self._listeners = listeners
         self._known: set[str] = set()
 
     @watched
     async def http_connect(self, flow: HTTPFlow) -> None:
         """A CONNECT vouches for all that comes inside it."""
-        if await self._admits(flow):
+        if ANSWERED not in flow.metadata and await self._admits(flow):
             self._known.add(flow.client_conn.id)
 
     @watched
@@ -72,13 +61,17 @@ class Guard:
         self._known.discard(client.id)
 
     async def _admits(self, flow: HTTPFlow) -> bool:
-        if self._token and not self._is_token(credentials(flow.request.headers.fields)[1]):
+        if self._token and not self._is_vouched(flow) and not self._is_token(said(flow).token or token_of(flow)):
             self._refuse(flow, 407, "Proxy Authentication Required", "this recorder asks for a token", _CHALLENGE)
         elif await self._is_us(flow.request.host, flow.request.port):
             self._refuse(flow, 403, "Forbidden", "this is the recorder itself, which is a proxy and no server")
         else:
             return True
         return False
+
+    def _is_vouched(self, flow: HTTPFlow) -> bool:
+        listener = self._listeners.of(flow.client_conn)
+        return listener is not None and listener.vouched
 
     def _is_token(self, said: str) -> bool:
         return hmac.compare_digest(said.encode("utf-8", "surrogateescape"), (self._token or "").encode())
@@ -88,14 +81,16 @@ class Guard:
         answer(flow, status, title, detail, *fields)
 
     async def _is_us(self, host: str, port: int) -> bool:
-        listening_host, listening_port = self._listening()
-        if port != listening_port:
+        if self._listeners.base_at(host, port) is not None:
+            return False  # it goes on to the server that the port stands for
+        ours = [one.host for one in self._listeners.all if one.port == port]
+        if not ours:
             return False
         try:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError:
             return False
-        return any(_is_here(str(address[0]), listening_host) for *_, address in found)
+        return any(_is_here(str(address[0]), host) for *_, address in found for host in ours)
 
 
 def _is_here(address: str, listening_host: str) -> bool:

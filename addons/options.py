@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from store.core.draft import Draft
-from store.core.model import Parent
+from store.core.base import Base
 from store.egress import Route
 
 MIB = 1024 * 1024
@@ -14,9 +13,6 @@ MIB = 1024 * 1024
 Durability = Literal["strict", "group"]
 Local = Literal["pass", "record"]
 OnStoreFailure = Literal["block", "pass"]
-
-type RunDraft = Callable[[str, Parent | None], Draft]
-"""The event 0 of a run that the recorder opens by itself, from its name (may be empty) and its parent."""
 
 
 def direct(scheme: str, host: str, port: int) -> None:
@@ -34,9 +30,10 @@ class RecorderOptions:
 
     - `confdir` holds mitmproxy-ca.pem, the key and certificate of our authority (`store.authority`).
     - `upstream_ca` is a PEM file of roots that count besides the system's, the user's and certifi's.
+    - `bases` are servers that ports of ours stand for, for clients that use no proxy.
     - `owns_port` says whether the agent's own processes listen on a loopback port. It is called in a thread.
     - `on_store_failure` says what becomes of traffic that the store does not take: it is stopped, or it passes.
-    - `run_draft` makes event 0 of a run opened for a name or by silence; such runs are closed after `idle_close_s`.
+    - A run that was opened for a name, or by silence, is closed after `idle_close_s`.
     - `whole_bytes_max` bounds the bodies of known length that are held until they are on disk, `body_bytes_max` what is
       kept of any body; a longer one passes whole and is recorded as truncated.
     """
@@ -45,13 +42,13 @@ class RecorderOptions:
     listen_host: str = "127.0.0.1"
     listen_port: int = 0
     token: str | None = None
+    bases: tuple[Base, ...] = ()
     upstream_ca: Path | None = None
     route: Route = direct
     durability: Durability = "strict"
     on_store_failure: OnStoreFailure = "block"
     local: Local = "pass"
     owns_port: Callable[[int], bool] = nobody
-    run_draft: RunDraft | None = None
     secrets: tuple[str, ...] = ()
     idle_close_s: float | None = None
     run_headers: tuple[str, ...] = ("X-Edgetape-Run",)

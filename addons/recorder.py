@@ -5,12 +5,14 @@ import os
 from addons import Program, program
 from addons.embedding import Engine, Terms
 from addons.flows import Counts, Flows
-from addons.guard import check_address, is_loopback
+from addons.guard import check_address
 from addons.keeping import Keeping
+from addons.listeners import Listener, Listeners, is_loopback
 from addons.options import RecorderOptions
 from addons.repairs import EngineFailed
 from addons.runs import OpenRun, Runs
 from store import trust
+from store.core.base import Base
 from store.core.draft import Draft
 from store.core.errors import EdgetapeError, UnknownRun
 from store.core.model import CloseReason, RunOpen
@@ -22,6 +24,7 @@ __all__ = ["Counts", "EngineFailed", "NoAuthority", "Recorder", "RecorderOptions
 
 AUTHORITY_FILE = "mitmproxy-ca.pem"
 DRAIN_S = 5.0
+LOOPBACK = "127.0.0.1"
 LAST_WORDS_S = 2.0
 
 
@@ -38,15 +41,20 @@ class Recorder:
         self._runs = Runs(writer, options)
         self._flows = Flows(self._runs)
         self._keeping = Keeping(self._runs, self._flows, self.counts, options)
-        self._program: Program = program(self._keeping, options, lambda: self._running.address)
+        self._listeners = Listeners()
+        self._program: Program = program(self._keeping, options, self._listeners)
         self._engine: Engine | None = None
         self._roots: Scratch | None = None
-        self._port = 0
 
     @property
     def port(self) -> int:
         """The port that it listens on, or listened on."""
-        return self._port
+        return self._listeners.all[0].port
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        """The servers that ports of ours stand for, with the ports."""
+        return tuple(one.base.at(one.port) for one in self._listeners.all if one.base is not None)
 
     async def start(self) -> None:
         """Listens. Raises UnsafeAddress, NoAuthority, NoRoots or EngineFailed."""
@@ -59,8 +67,7 @@ class Recorder:
         try:
             (self._roots.path / "roots.pem").write_bytes(trust.server_roots(os.environ, options.upstream_ca))
             terms = Terms(
-                host=options.listen_host,
-                port=options.listen_port,
+                listening=self._wanted(),
                 confdir=options.confdir,
                 roots=self._roots.path / "roots.pem",
                 silence_s_max=options.silence_s_max,
@@ -72,7 +79,7 @@ class Recorder:
         except BaseException:
             self._clean_up()
             raise
-        self._port = self._engine.address[1]
+        self._listeners.open(self._engine.listening)
         self._keeping.drop = self._engine.drop
         self._keeping.was_closed = self._engine.was_closed
 
@@ -130,16 +137,22 @@ class Recorder:
                 self._keeping.drop(client)
             await run.until_quiet(LAST_WORDS_S)
 
+    def _wanted(self) -> list[Listener]:
+        options = self._options
+        proxy = Listener(options.listen_host, options.listen_port)
+        # What belongs to one run is for this machine only: whoever comes there says no token.
+        return [
+            proxy,
+            *(
+                Listener(LOOPBACK if base.run else options.listen_host, base.listens, base.run, base, bool(base.run))
+                for base in options.bases
+            ),
+        ]
+
     def _crashed(self, message: str, peer: tuple[str, int] | None) -> None:
         self._keeping.failed(RuntimeError(message))
         if peer is not None and self._engine is not None:
             self._engine.drop_peer(peer)
-
-    @property
-    def _running(self) -> Engine:
-        if self._engine is None:
-            raise EngineFailed("the recorder does not listen")
-        return self._engine
 
     def _clean_up(self) -> None:
         if self._roots is not None:

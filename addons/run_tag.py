@@ -1,7 +1,8 @@
 """Finds out which run a request belongs to, and takes what was said for us off it.
 
-In this order: the header X-Edgetape-Run; the user name of the proxy URL, which nearly every client sends; the run of
-the listener. The proxy URL's credentials come with CONNECT, and with every request that is not inside one.
+In this order: the header X-Edgetape-Run; the beginning of the path, on a port that stands for a server; the user name
+of the proxy URL, which nearly every client sends; the run of the listener. The proxy URL's credentials come with
+CONNECT, and with every request that is not inside one.
 """
 
 import base64
@@ -12,20 +13,25 @@ from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow
 
 from addons.flows import Pairs
+from addons.listeners import Listeners
 from addons.options import RecorderOptions
 from addons.runs import Tag
+from store.core.base import Addressed
 
 TAG = "edgetape.tag"  # in flow.metadata: the Tag of a request
+SAID = "edgetape.said"  # in flow.metadata: what the request's path said for us, where a port stands for a server
+_TOKEN = b"x-edgetape-token"
 INSIDE = "edgetape.inside"  # in flow.metadata: whether the request came inside a CONNECT
 
 
 class RunTag:
     """Remembers what each CONNECT said, and marks every request."""
 
-    def __init__(self, options: RecorderOptions) -> None:
+    def __init__(self, options: RecorderOptions, listeners: Listeners) -> None:
+        self._listeners = listeners
         self._run_headers = _names(options.run_headers)
         self._parent_headers = _names(options.parent_headers)
-        self._ours = {*self._run_headers, *self._parent_headers, b"proxy-authorization", b"proxy-connection"}
+        self._ours = {*self._run_headers, *self._parent_headers, _TOKEN, b"proxy-authorization", b"proxy-connection"}
         self._connects: dict[str, Tag] = {}
         self._latest: dict[str, Tag] = {}
 
@@ -45,13 +51,14 @@ class RunTag:
 
     def said_by(self, client: Client) -> Tag:
         """What was last said on a connection."""
-        return self._latest.get(client.id, Tag())
+        return self._latest.get(client.id) or Tag()
 
     def _mark(self, flow: HTTPFlow) -> None:
         fields, client = flow.request.headers.fields, flow.client_conn.id
-        before = self._connects.get(client, Tag())
+        listener = self._listeners.of(flow.client_conn)
+        before = self._connects.get(client) or Tag(listener.run if listener is not None else "")
         tag = Tag(
-            name=_first(fields, self._run_headers) or credentials(fields)[0] or before.name,
+            name=_first(fields, self._run_headers) or said(flow).run or credentials(fields)[0] or before.name,
             parent=_first(fields, self._parent_headers) or before.parent,
         )
         self._latest[client] = tag
@@ -69,6 +76,18 @@ def credentials(fields: Pairs) -> tuple[str, str]:
         return "", ""
     user, _, password = raw.decode("utf-8", "surrogateescape").partition(":")
     return user, password
+
+
+def said(flow: HTTPFlow) -> Addressed:
+    """What the path of a request said for us."""
+    known = flow.metadata.get(SAID)
+    return known if isinstance(known, Addressed) else Addressed(b"")
+
+
+def token_of(flow: HTTPFlow) -> str:
+    """The token that a request brings: the proxy password, or X-Edgetape-Token of a client that knows no proxy."""
+    fields = flow.request.headers.fields
+    return credentials(fields)[1] or _first(fields, [_TOKEN])
 
 
 def _first(fields: Pairs, names: Iterable[bytes]) -> str:

@@ -7,12 +7,13 @@ Rules kept here:
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import store
 from addons.options import RecorderOptions
 from store.core import digest
+from store.core.base import Base
 from store.core.draft import Draft, Sheet
 from store.core.errors import InvalidEvent
 from store.core.model import Agent, CloseReason, Parent, Policies, RunOpen, RunSpawn
@@ -158,8 +159,8 @@ class Runs:
     async def _open_child(self, name: str, parent: OpenRun | None) -> OpenRun:
         placed = None if parent is None else await parent.last
         named = None if parent is None or placed is None else Parent(parent.id, placed.seq, placed.hash.hex())
-        make = self._options.run_draft or run_draft
-        run = self._open(make(name, named), name, Redactor(self._options.secrets), closes_when_idle=True)
+        draft = run_draft(name, named, self._options.bases)
+        run = self._open(draft, name, Redactor(self._options.secrets), closes_when_idle=True)
         if parent is not None:
             genesis = digest.genesis_prev(self._writer.origin, run.id).hex()
             self.append(parent, Draft(RunSpawn(child=run.id, genesis=genesis)))
@@ -197,7 +198,7 @@ class Runs:
             task.add_done_callback(self._closing.discard)
 
 
-def run_draft(name: str, parent: Parent | None) -> Draft:
+def run_draft(name: str, parent: Parent | None, bases: Iterable[Base] = ()) -> Draft:
     """Event 0 of a run of which only its name is known."""
     sheet = Sheet()
     return sheet.draft(
@@ -210,5 +211,6 @@ def run_draft(name: str, parent: Parent | None) -> Draft:
             agent=Agent(),
             name=sheet.text(stored(name.encode("utf-8", "surrogateescape"))) if name else None,
             parent=parent,
+            bases=[str(base) for base in bases] or None,
         )
     )

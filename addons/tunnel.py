@@ -14,8 +14,8 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.tcp import TCPFlow
 
 from addons.embedding import Glimpse, Tally, Verdict
-from addons.guard import is_loopback
 from addons.keeping import ANSWERED, Keeping, watched
+from addons.listeners import is_loopback
 from addons.options import RecorderOptions
 from addons.run_tag import INSIDE, RunTag
 from addons.runs import OpenRun

@@ -133,6 +133,7 @@ TABLE: Mapping[str, Setting] = {
             "block",
         ),
         Setting("local", _LOCAL, click.Choice(("pass", "record")), "pass"),
+        Setting("reverse", "A server that a port stands for; may be repeated.", str, many=True, metavar="URL[@PORT]"),
         Setting("host", "Address of the recorder; another than a loopback one needs --token.", str, "127.0.0.1"),
         Setting("port", "Port of the recorder; 0 lets it take a free one.", _PORT),
         Setting("token", "Token that agents must send as the proxy password.", str),

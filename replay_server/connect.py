@@ -16,6 +16,7 @@ from replay_server.local import is_loopback, reach
 from replay_server.peek import Peek
 from replay_server.target import Authority, named
 from store.certificate import BadHost
+from store.core.base import Base
 from store.core.errors import Malformed
 
 HEAD_BYTES_MAX = 64 * 1024
@@ -30,8 +31,11 @@ _OWN_NAME = "localhost"  # for a client that speaks TLS to the replay server its
 class House(Protocol):
     """What the front asks of the server behind it."""
 
-    def door(self, placed: Authority | None, *, tls: bool) -> asyncio.Protocol:
-        """A new speaker of HTTP for a connection to `placed`, None for one to the replay server itself."""
+    def door(self, placed: Authority | None, *, tls: bool, stands: bool = False) -> asyncio.Protocol:
+        """A new speaker of HTTP for a connection to `placed`, None for one to the replay server itself.
+
+        `stands`: to a port of ours that stands for it.
+        """
 
     def context(self, host: str) -> ssl.SSLContext:
         """The TLS context for a host. Raises BadHost."""
@@ -59,10 +63,11 @@ class House(Protocol):
 
 
 class Front(asyncio.Protocol):
-    """Looks at one new connection, then hands it over."""
+    """Looks at one new connection, then hands it over. `base` is the server that its port stands for."""
 
-    def __init__(self, house: House, tasks: set[asyncio.Task[None]]) -> None:
+    def __init__(self, house: House, tasks: set[asyncio.Task[None]], base: Base | None = None) -> None:
         self._house = house
+        self._base = None if base is None else Authority(base.scheme, base.host, base.port)
         self._tasks = tasks
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -92,9 +97,13 @@ class Front(asyncio.Protocol):
             if first == _TLS_HANDSHAKE:
                 await self._secure(transport, None)
             elif first:
-                self._open(transport, None, head)
+                self._open(transport, self._base, head)
             else:
                 transport.close()
+            return
+        if self._base is not None:
+            transport.write(b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            transport.close()
             return
         try:
             place = named(head.split(b" ", 2)[1], "https")
@@ -134,7 +143,7 @@ class Front(asyncio.Protocol):
 
     def _open(self, transport: asyncio.Transport, placed: Authority | None, read: bytes) -> None:
         """Plain HTTP from here on; `read` are the bytes that were taken already."""
-        door = self._house.door(placed, tls=False)
+        door = self._house.door(placed, tls=False, stands=self._base is not None)
         transport.set_protocol(door)
         door.connection_made(transport)
         if read:
@@ -159,7 +168,7 @@ class Front(asyncio.Protocol):
             return
         if secured is None or waiting.lost:
             return
-        door = self._house.door(place, tls=True)
+        door = self._house.door(place or self._base, tls=True, stands=self._base is not None)
         secured.set_protocol(door)
         door.connection_made(secured)
         if waiting.arrived:

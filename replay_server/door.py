@@ -26,11 +26,14 @@ _quiet.propagate = False
 
 
 class Door(RequestHandler):
-    """Speaks HTTP on one connection. `placed` is whom it is for, None when each request has to say so itself."""
+    """Speaks HTTP on one connection. `placed` is whom it is for, None when each request has to say so itself.
 
-    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "_spoke", "placed", "tls")
+    `stands`: the port stands for that server, and the client speaks to us as if we were it.
+    """
 
-    def __init__(self, server: "Doors", placed: Authority | None, *, tls: bool) -> None:
+    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "_spoke", "placed", "stands", "tls")
+
+    def __init__(self, server: "Doors", placed: Authority | None, *, tls: bool, stands: bool) -> None:
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
@@ -49,6 +52,7 @@ class Door(RequestHandler):
         self._reads_fast = True
         self.placed = placed
         self.tls = tls
+        self.stands = stands
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes; the preface of HTTP/2 (RFC 9113, section 3.4) ends the connection."""
@@ -125,9 +129,9 @@ class Doors(web.Server):
         self.clients = clients
         self.open: set[asyncio.BaseTransport | None] = set()
 
-    def door(self, placed: Authority | None, *, tls: bool) -> Door:
+    def door(self, placed: Authority | None, *, tls: bool, stands: bool) -> Door:
         """A new door."""
-        return Door(self, placed, tls=tls)
+        return Door(self, placed, tls=tls, stands=stands)
 
     async def close(self, seconds_max: float) -> None:
         """Lets what is being answered end, then closes every connection."""

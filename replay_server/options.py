@@ -10,6 +10,7 @@ from replay_server.modes import OnDrift, OnMiss
 from replay_server.order import Order
 from replay_server.pause import Pause
 from replay_server.registry import Registry
+from store.core.base import Base
 from store.core.redact import Redactor
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class ReplayOptions:
     `local` is "pass" (a listener of the agent's own is tunnelled to) or "record" (it is answered from the recording).
     `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's. `redactor` is the one that
     made the opening; without it there is a new one that knows `secrets`. With `fork` it is a fork, and goes live;
+    `bases` are servers that ports of ours stand for;
     with `pause` answers are held until somebody lets them go; `unverified` serves events that do not fit together.
     """
 
@@ -67,6 +69,7 @@ class ReplayOptions:
     secrets: Sequence[str] = ()
     listen_host: str = "127.0.0.1"
     listen_port: int = 0
+    bases: tuple[Base, ...] = ()
     opening: ledger.Opening = field(default=ledger.opening)
     redactor: Redactor | None = None
     fork: ForkOptions | None = None

@@ -1,20 +1,35 @@
 """A live request as aiohttp hands it over: read whole, with whom it is for."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from aiohttp import web
 
 from replay_server import target
 from replay_server.answer import Live
 from replay_server.door import Door, method
+from store.core.base import addressed
+from store.core.control.calls import HOST, is_ours
 from store.core.form import Asked, Endpoint
 
+type StoodFor = Callable[[target.Authority], target.Authority | None]
+"""The server that an address of ours stands for, None for any other address."""
 
-async def read(request: web.BaseRequest) -> tuple[Asked, Live, bool]:
+
+async def read(request: web.BaseRequest, stood_for: StoodFor) -> tuple[Asked, Live, bool]:
     """The request as it crossed the wire, and whether it said whom it is for. Raises Malformed."""
+    door = door_of(request)
     parsed = target.parse(request.raw_path.encode("utf-8", "surrogateescape"))
-    authority = door_of(request).placed or parsed.authority
+    authority = door.placed or parsed.authority
+    base = None if authority is None or door.stands else stood_for(authority)
+    authority = base or authority
+    if door.stands or base is not None:
+        parsed = replace(parsed, path=addressed(parsed.path).path)
+        if is_ours(request.headers.get("Host", "")):
+            authority = target.named(HOST.encode(), "http")
     placed = authority is not None
     if authority is None:
-        scheme = "https" if door_of(request).tls else "http"
+        scheme = "https" if door.tls else "http"
         authority = target.named(request.headers.get("Host", "localhost").encode("utf-8", "surrogateescape"), scheme)
     if request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")

@@ -37,6 +37,7 @@ from replay_server.tape import Tape
 from replay_server.target import Authority
 from replay_server.wording import Ending
 from store.authority import Authority as CertificateAuthority
+from store.core.base import Base
 from store.core.errors import EdgetapeError, Malformed
 from store.core.form import Asked
 from store.core.model import CloseReason, Ended, Parent
@@ -68,6 +69,7 @@ class ReplayServer:
         policy.check(ci=os.environ.get("CI", "").lower() in ("1", "true"))
         self.options = options
         self.port = 0
+        self.bases: tuple[Base, ...] = ()
         self.stopped = asyncio.Event()
         self.clients = Clients()
         self._pace = Pace.parse(options.pace)
@@ -85,7 +87,7 @@ class ReplayServer:
         self._upstream: Upstream | None = None
         self._doors = Doors(self._answer, self.clients)
         self._fronts: set[asyncio.Task[None]] = set()
-        self._listener: asyncio.Server | None = None
+        self._listeners: list[asyncio.Server] = []
         self._report: Report | None = None
 
     @property
@@ -95,23 +97,32 @@ class ReplayServer:
 
     async def start(self) -> None:
         """Listens. Raises CannotListen."""
-        loop = asyncio.get_running_loop()
-        try:
-            self._listener = await loop.create_server(
-                lambda: Front(self, self._fronts), self.options.listen_host, self.options.listen_port, backlog=512
-            )
-        except OSError as error:
-            await self._ledger.abandon()
-            place = f"{self.options.listen_host} port {self.options.listen_port}"
-            raise CannotListen(
-                f"cannot listen on {place}: {error.strerror or error}",
-                hint="another program has that port: choose one with --port, or 0 for any free one",
-            ) from error
-        self.port = self._listener.sockets[0].getsockname()[1]
+        self.port = await self._listen(self.options.listen_port, None)
+        self.bases = tuple([base.at(await self._listen(base.listens, base)) for base in self.options.bases])
         if self.options.fork is not None:
             from replay_server.upstream import Upstream  # not even loaded where nothing may go out
 
             self._upstream = Upstream(self.options.fork.dial, self.options.fork.roots)
+
+    async def _listen(self, port: int, base: Base | None) -> int:
+        """Listens on one port, which stands for a server where `base` says so; returns it."""
+        try:
+            listener = await asyncio.get_running_loop().create_server(
+                lambda: Front(self, self._fronts, base), self.options.listen_host, port, backlog=512
+            )
+        except OSError as error:
+            self._close_listeners()
+            await self._ledger.abandon()
+            raise CannotListen(
+                f"cannot listen on {self.options.listen_host} port {port}: {error.strerror or error}",
+                hint="another program has that port: choose one with --port or --reverse, or none for any free one",
+            ) from error
+        self._listeners.append(listener)
+        return int(listener.sockets[0].getsockname()[1])
+
+    def _close_listeners(self) -> None:
+        for listener in self._listeners:
+            listener.close()
 
     async def stop(
         self,
@@ -128,8 +139,7 @@ class ReplayServer:
         """
         if self._report is not None:
             return self._report
-        if self._listener is not None:
-            self._listener.close()
+        self._close_listeners()
         await self._doors.close(_END_S_MAX)
         for task in tuple(self._fronts):
             task.cancel()
@@ -156,9 +166,9 @@ class ReplayServer:
         rules = [rule for rule in self._rules.own if rule not in tape.used]
         return report((tape.run.id, tape.run.name, self.run), self.session.finish(), self.clients, ending, rules)
 
-    def door(self, placed: Authority | None, *, tls: bool) -> Door:
+    def door(self, placed: Authority | None, *, tls: bool, stands: bool = False) -> Door:
         """Speaks HTTP on a connection (for the front)."""
-        return self._doors.door(placed, tls=tls)
+        return self._doors.door(placed, tls=tls, stands=stands)
 
     def context(self, host: str) -> ssl.SSLContext:
         """The TLS context for a host (for the front). Raises BadHost."""
@@ -205,7 +215,7 @@ class ReplayServer:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answers one request; a client that leaves cancels this."""
         try:
-            raw, live, placed = await read(request)
+            raw, live, placed = await read(request, self._stood_for)
         except Malformed as error:
             self.clients.malformed += 1
             return web.Response(status=400, text=str(error))
@@ -225,6 +235,10 @@ class ReplayServer:
             self.clients.hung += ended == "timeout"
             reply.sent(ended)
         return Sent(keep_alive=reply.answer.keep_alive and ended == "complete")
+
+    def _stood_for(self, place: Authority) -> Authority | None:
+        found = (base for base in self.bases if base.listens == place.port and is_loopback(place.host))
+        return next((Authority(base.scheme, base.host, base.port) for base in found), None)
 
     async def _carry(self, outing: Outing, live: Live, request: web.BaseRequest) -> web.StreamResponse:
         from replay_server.carriage import carry

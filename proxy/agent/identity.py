@@ -10,6 +10,7 @@ import msgspec
 import store
 from proxy.agent.arguments import redacted
 from store.core import redact
+from store.core.base import Base
 from store.core.draft import Draft, Sheet
 from store.core.errors import EdgetapeError
 from store.core.model import Agent, Mode, Parent, Policies, RunOpen
@@ -30,15 +31,19 @@ class Introduction:
     workflow: str | None = None
     labels: Mapping[str, str] | None = None
     parent: Parent | None = None
+    bases: Sequence[Base] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The command of a recorded run; `credential_names` are the variables of credentials that were set then."""
+    """The command of a recorded run; `credential_names` are the variables of credentials that were set then, `bases`
+    the servers that ports stood for.
+    """
 
     argv: tuple[bytes, ...]
     folder: Path | None
     credential_names: tuple[str, ...]
+    bases: tuple[Base, ...] = ()
 
     @property
     def is_redacted(self) -> bool:
@@ -78,6 +83,7 @@ def run_open(
         labels=[[sheet.text(redactor.plain(key)), sheet.text(redactor.plain(value))] for key, value in labels.items()]
         or None,
         parent=introduction.parent,
+        bases=[str(base) for base in introduction.bases] or None,
     )
     return sheet.draft(facts)
 
@@ -104,7 +110,7 @@ def command_of(reader: Reader, run: str) -> list[str]:
 
 
 def recorded(reader: Reader, run: str) -> Recorded:
-    """The command of a run. Raises BodyUnavailable when it is erased."""
+    """The command of a run. Raises BodyUnavailable when it is erased, BadBase for one that another edgetape wrote."""
     event = reader.event(run, 0)
     facts = event.facts
     assert isinstance(facts, RunOpen)
@@ -115,7 +121,8 @@ def recorded(reader: Reader, run: str) -> Recorded:
 
     folder = reader.body(event, facts.agent.cwd).decode("utf-8", "surrogateescape")
     names = tuple(name.decode("utf-8", "surrogateescape") for name in items(facts.agent.credential_names))
-    return Recorded(tuple(items(facts.agent.argv)), Path(folder) if folder else None, names)
+    bases = tuple(Base.parse(base) for base in facts.bases or ())
+    return Recorded(tuple(items(facts.agent.argv)), Path(folder) if folder else None, names, bases)
 
 
 def _texts(sheet: Sheet, redactor: Redactor, items: Sequence[bytes]) -> Body:

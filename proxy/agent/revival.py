@@ -6,6 +6,7 @@ from pathlib import Path
 
 from proxy.agent.identity import recorded
 from proxy.border import Misuse
+from store.core.base import Base
 from store.reader import Reader, RunInfo
 
 _GIVE = "give it after --: edgetape replay {} -- COMMAND"
@@ -14,13 +15,14 @@ _GIVE = "give it after --: edgetape replay {} -- COMMAND"
 @dataclass(frozen=True, slots=True)
 class Revival:
     """What to run: `folder` is None for the current one; `environment` has what SDKs refuse to start without, of which
-    `standins` is made up.
+    `standins` is made up; `bases` are the servers that ports stood for.
     """
 
     argv: tuple[str, ...]
     folder: Path | None
     environment: Mapping[str, str]
     standins: tuple[str, ...] = ()
+    bases: tuple[Base, ...] = ()
 
 
 def revival(reader: Reader, run: RunInfo, given: Sequence[str], environment: Mapping[str, str]) -> Revival:
@@ -34,14 +36,14 @@ def revival(reader: Reader, run: RunInfo, given: Sequence[str], environment: Map
     made = {name: stand_in(name) for name in known.credential_names if name not in environment}
     revived, standins = made | dict(environment), tuple(made.values())
     if given:
-        return Revival(tuple(given), None, revived, standins)
+        return Revival(tuple(given), None, revived, standins, known.bases)
     give = _GIVE.format(run.name or run.id)
     if not known.argv:
         raise Misuse(f"run {run.id} was recorded without the command of its agent", hint=give)
     if known.is_redacted:
         raise Misuse("the recorded command held a secret, which was not recorded", hint=give)
     argv = tuple(argument.decode("utf-8", "surrogateescape") for argument in known.argv)
-    return Revival(argv, known.folder, revived, standins)
+    return Revival(argv, known.folder, revived, standins, known.bases)
 
 
 def stand_in(name: str) -> str:

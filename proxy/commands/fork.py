@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from proxy import loop
+from proxy.agent.bases import bases_in
 from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, Order
@@ -60,6 +61,7 @@ class Given(TypedDict):
     grace: float
     pace: str
     local: Local
+    reverse: Sequence[str]
     unverified: bool
     no_confine: bool
     allowed_ports: Sequence[int]
@@ -87,6 +89,7 @@ class Given(TypedDict):
     "grace",
     "pace",
     "local",
+    "reverse",
     "unverified",
     "no-confine",
     "allow-local",
@@ -138,6 +141,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             order=given["order"],
             pace=given["pace"],
             local=given["local"],
+            bases=bases_in(given["reverse"]),
             ignore=(*nearest(Path.cwd()).ignore, *given["ignored"]),
             optional=nearest(Path.cwd()).optional,
             secrets=redact.secrets_of(revived.environment),

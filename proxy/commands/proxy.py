@@ -3,12 +3,14 @@
 import contextlib
 import json
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from proxy.agent.bases import bases_in
 from proxy.border import Misuse, Verb
 from proxy.loop import run
 from proxy.options import Shared, options
@@ -19,6 +21,7 @@ from proxy.words import count
 
 if TYPE_CHECKING:
     from proxy.agent.passage import Way
+    from store.core.base import Base
 
 _EPILOG = """\b
 Each agent names its run in the proxy URL: http://NAME:TOKEN@127.0.0.1:PORT. `edgetape env` prints all that it needs.
@@ -33,6 +36,7 @@ class Given(anchoring.Given):
     host: str
     port: int
     token: str | None
+    reverse: Sequence[str]
     durability: Durability
     on_store_failure: OnStoreFailure
     upstream_ca: Path | None
@@ -46,6 +50,7 @@ class Given(anchoring.Given):
     "host",
     "port",
     "token",
+    "reverse",
     "durability",
     "on-store-failure",
     "upstream-ca",
@@ -68,7 +73,7 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     from proxy.agent.passage import Way
     from proxy.agent.upstream import upstream_proxy
     from proxy.sessions.opening import refuse_in_replay, warn_of_proxy
-    from proxy.sessions.service import Service
+    from proxy.sessions.service import Listening, Service
     from proxy.stores.policy import in_force
     from proxy.views.silence import distrust
     from store.authority import Authority
@@ -86,6 +91,7 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         listen_host=given["host"],
         listen_port=given["port"],
         token=given["token"],
+        bases=bases_in(given["reverse"]),
         upstream_ca=given["upstream_ca"],
         route=upstream_proxy(os.environ).route,
         durability=given["durability"],
@@ -96,10 +102,10 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     )
     talk, rules = Talk.of(context), in_force(shared)
 
-    def ready(port: int) -> None:
+    def ready(listening: Listening) -> None:
         warn_of_proxy(talk, os.environ)
-        way = Way(port, "NAME", given["token"] or NO_TOKEN, given["host"])
-        _announce(talk, shared.store, way, as_json=given["as_json"])
+        way = Way(listening.port, "NAME", given["token"] or NO_TOKEN, given["host"])
+        _announce(talk, shared.store, way, listening.bases, as_json=given["as_json"])
 
     rounds = anchoring.rounds_of(shared, given, talk.warn)
     with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
@@ -115,11 +121,21 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     return 0
 
 
-def _announce(talk: Talk, store: Path, way: "Way", *, as_json: bool) -> None:
+def _announce(talk: Talk, store: Path, way: "Way", bases: "Sequence[Base]", *, as_json: bool) -> None:
+    stand = {str(base.listens): base.origin for base in bases}
     if as_json:
-        place = {"port": way.port, "host": way.host, "url": way.url, "pid": os.getpid(), "store": str(store)}
+        place = {
+            "port": way.port,
+            "host": way.host,
+            "url": way.url,
+            "pid": os.getpid(),
+            "store": str(store),
+            **({"reverse": stand} if stand else {}),
+        }
         click.echo(json.dumps(place))
     options = "" if way.port == PROXY_PORT else f" --port {way.port}"
     options += "" if way.token == NO_TOKEN else " --token TOKEN"
     talk.say(f"edgetape: recording on {way.host}:{way.port} into {store}")
+    for port, origin in stand.items():
+        talk.say(f"http://{way.host}:{port} stands for {origin}")
     talk.say(f'in each agent\'s shell: eval "$(edgetape env --name NAME{options})"')

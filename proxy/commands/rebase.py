@@ -57,7 +57,8 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             os.chdir(old.folder)
         refuse_unstartable(old.argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
-        plan = Plan(old.argv, old.introduction, recorder_options(shared, given), in_force(shared))
+        recorder = recorder_options(shared, given, old.introduction.bases)
+        plan = Plan(old.argv, old.introduction, recorder, in_force(shared))
         with upkeep.opened(talk, shared) as writer:
             recording = run_loop(talk, record(plan, writer, authority))
     except AgentNotStarted as error:
@@ -79,7 +80,9 @@ def _old(shared: Shared, word: str, argv: Sequence[str]) -> _Old:
         revived = revival(reader, info, argv, os.environ)
         last = info.events - 1
         parent = Parent(run=info.id, seq=last, event_hash=reader.event_hash(info.id, last).hex())
-    introduction = Introduction(name=info.name or None, workflow=info.workflow or None, parent=parent)
+    introduction = Introduction(
+        name=info.name or None, workflow=info.workflow or None, parent=parent, bases=revived.bases
+    )
     return _Old(info, revived.argv, revived.folder, introduction)
 
 

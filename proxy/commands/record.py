@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from proxy.agent.bases import bases_in
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.loop import run
 from proxy.options import Shared, options
@@ -17,6 +18,7 @@ from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from addons.options import RecorderOptions
+    from store.core.base import Base
 
 _EPILOG = """\b
 Exit codes: the agent's own; 125 edgetape itself failed; 126 the command cannot be executed; 127 it was not found;
@@ -40,6 +42,7 @@ class Given(RecorderGiven, anchoring.Given):
     name: str | None
     workflow: str | None
     labels: Sequence[str]
+    reverse: Sequence[str]
 
 
 @click.command(
@@ -58,6 +61,7 @@ class Given(RecorderGiven, anchoring.Given):
     "on-store-failure",
     "local",
     "port",
+    "reverse",
     "tsa",
     "tsa-ca",
     "witness",
@@ -83,13 +87,15 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     from store.authority import Authority
 
     shared: Shared = context.obj
+    bases = bases_in(given["reverse"])
     introduction = Introduction(
         name=named("name", given["name"]),
         workflow=named("workflow", given["workflow"]),
         labels=dict(_label(label) for label in given["labels"]),
         parent=parent_in(shared.store, shared.keys, os.environ),
+        bases=bases,
     )
-    recorder = recorder_options(shared, given)
+    recorder = recorder_options(shared, given, bases)
     talk = Talk.of(context)
     try:
         join_replay(talk, argv, os.environ)
@@ -111,13 +117,14 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     return OUR_FAILURE if recording.failure else recording.ended.code
 
 
-def recorder_options(shared: Shared, given: RecorderGiven) -> "RecorderOptions":
+def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base"]) -> "RecorderOptions":
     """What the recorder is told."""
     from addons.options import RecorderOptions
 
     return RecorderOptions(
         confdir=shared.authority,
         listen_port=given["port"],
+        bases=tuple(bases),
         upstream_ca=given["upstream_ca"],
         durability=given["durability"],
         on_store_failure=given["on_store_failure"],

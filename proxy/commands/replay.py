@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from proxy import loop
+from proxy.agent.bases import bases_in
 from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Local, OnDrift, OnMiss, Order
@@ -37,6 +38,7 @@ class Given(TypedDict):
     grace: float
     pace: str
     local: Local
+    reverse: Sequence[str]
     no_map: bool
     optionals: Sequence[str]
     no_agent_rules: bool
@@ -67,6 +69,7 @@ class Given(TypedDict):
     "grace",
     "pace",
     "local",
+    "reverse",
     "no-map",
     "no-confine",
     "allow-local",
@@ -154,6 +157,7 @@ def _told(
         order=given["order"],
         pace=given["pace"],
         local=given["local"],
+        bases=bases_in(given["reverse"]),
         use_map=not given["no_map"],
         ignore=ignored,
         optional=optional,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from addons.options import RecorderOptions
 from addons.recorder import Recorder
+from proxy.agent.bases import Say, base_variables
 from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
 from proxy.agent.owner import Owner
 from proxy.agent.passage import Way, passage
@@ -75,7 +76,8 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
         await writer.checkpoint()  # a store that takes nothing, or a missing key, must not be found out later
         with scratch() as folder:
             way = Way(recorder.port, run, token)
-            environment = passage(os.environ, way, authority, folder, {RUN_VARIABLE: run})
+            pointed = base_variables(os.environ, recorder.bases, Say(run, token))
+            environment = passage(os.environ, way, authority, folder, {**pointed, RUN_VARIABLE: run})
             try:
                 with running_agent(plan.argv, environment) as agent:
                     owner.agent = agent

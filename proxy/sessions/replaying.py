@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from proxy.agent.bases import base_variables
 from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
 from proxy.agent.owner import Owner
 from proxy.agent.passage import Way, passage
@@ -56,19 +57,21 @@ async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOp
     def opening(parent: Parent) -> Draft:
         # Without a name: that of the recorded run must go on to mean the recorded run.
         mode: Mode = "replay" if options.fork is None else "fork"
-        introduction = Introduction(mode=mode, workflow=run.workflow or None, parent=parent)
+        introduction = Introduction(mode=mode, workflow=run.workflow or None, parent=parent, bases=bases)
         folder = revival.folder or Path.cwd()
         return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
 
     pause = options.pause
-    told = replace(options, owns_port=owner.owns, opening=opening, redactor=redactor)
+    bases = options.bases or revival.bases
+    told = replace(options, bases=bases, owns_port=owner.owns, opening=opening, redactor=redactor)
     server = ReplayServer(stage.reader, stage.writer, run, stage.authority, told)
     await server.start()
     ended: Ended | None = None
     try:
         with scratch() as folder, _watched(stage):
             way = Way(server.port, run.id, secrets.token_urlsafe(16))
-            extras = {RUN_VARIABLE: server.run, REPLAY_VARIABLE: run.id}
+            pointed = base_variables(revival.environment, server.bases)
+            extras = {**pointed, RUN_VARIABLE: server.run, REPLAY_VARIABLE: run.id}
             environment = passage(revival.environment, way, stage.authority, folder, extras)
             with running_agent(revival.argv, environment, revival.folder) as agent:
                 owner.agent = agent

@@ -3,9 +3,11 @@
 import asyncio
 import signal
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from addons.options import RecorderOptions
 from addons.recorder import Counts, Recorder
+from store.core.base import Base
 from store.core.errors import EdgetapeError
 from store.core.leaf import PolicyKind
 from store.policies import note
@@ -13,6 +15,14 @@ from store.writer import Writer
 
 WATCH_S = 1.0
 ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where it listens: the proxy's port, and the servers that further ports stand for."""
+
+    port: int
+    bases: tuple[Base, ...] = ()
 
 
 class Service:
@@ -23,8 +33,8 @@ class Service:
         self._in_force = in_force
         self._options = options
 
-    async def run(self, ready: Callable[[int], None], unsigned: Callable[[EdgetapeError], None]) -> Counts:
-        """Listens, calls `ready` with the port, and returns at TERM or Ctrl-C, with every run closed.
+    async def run(self, ready: Callable[[Listening], None], unsigned: Callable[[EdgetapeError], None]) -> Counts:
+        """Listens, calls `ready`, and returns at TERM or Ctrl-C, with every run closed.
 
         The result is what it has seen. `unsigned` is told why nothing signs what is recorded, soon after that begins.
         """
@@ -32,7 +42,7 @@ class Service:
         await recorder.start()
         try:
             await note(self._writer, self._in_force)
-            ready(recorder.port)
+            ready(Listening(recorder.port, recorder.bases))
             watch = asyncio.create_task(self._watch(unsigned))
             await _told_to_end()
             watch.cancel()

@@ -72,6 +72,7 @@ class RunOpen(Facts, frozen=True, tag="run.open"):
     labels: Pairs | None = None
     parent: Parent | None = None
     checkpoint: LogPoint | None = None
+    bases: list[str] | None = None
 
 
 class HttpRequest(Facts, frozen=True, tag="http.request"):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from addons.guard import UnsafeAddress, check_address, is_loopback
+from addons.guard import UnsafeAddress, check_address
+from addons.listeners import is_loopback
 from tests.addons.raw import ask, get, tunnelled
 from tests.addons.recording import recording
 from tests.support.provider import Provider

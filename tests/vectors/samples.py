@@ -98,6 +98,7 @@ def _run_events() -> Iterator[Facts]:
         labels=[["team", "a"], ["", text(b"\x80")]],
         parent=model.Parent(run=CHILD, seq=8, event_hash=HEX),
         checkpoint=model.LogPoint(size=3, root=HEX),
+        bases=["https://api.openai.com@9001"],
     )
     yield model.RunSpawn(child=CHILD, genesis=HEX)
     yield model.RunClose(n=2, head=HEX, root=HEX, reason="crash_recovered", counts=[["run.open", 1]])

@@ -7,7 +7,7 @@ EVENTS: dict[str, str] = {
     "run.open": (
         "`origin` str; `mode` record|replay|fork|compare|sandbox|import; `recorder` str; `clock` str; "
         "`policies` object; `agent` object; `name`? text; `principal`? text; `workflow`? text; "
-        "`labels`? pairs; `parent`? object; `checkpoint`? object"
+        "`labels`? pairs; `parent`? object; `checkpoint`? object; `bases`? array of str"
     ),
     "http.request": (
         "`method` text; `scheme` text; `host` text; `port` int; `path` text; `http_version` text; "

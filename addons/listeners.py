@@ -1,0 +1,62 @@
+"""The ports that a recorder listens on, and what each of them says of what comes there.
+
+The first is the proxy. Others stand for a server (`Base`), or belong to one run.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mitmproxy.connection import Client
+
+from store.core.base import Base
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its very name (RFC 6761, section 6.3) or address."""
+    name = host.strip("[]").lower().rstrip(".")
+    try:
+        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One port (0: any free one). `run` takes everything that names no other; `base` is the server it stands for.
+
+    `vouched`: whoever reaches it needs no token.
+    """
+
+    host: str
+    port: int
+    run: str = ""
+    base: Base | None = None
+    vouched: bool = False
+
+
+class Listeners:
+    """Those of one recorder, once it listens."""
+
+    def __init__(self) -> None:
+        self._all: tuple[Listener, ...] = ()
+        self._by_port: dict[int, Listener] = {}
+
+    def open(self, listening: Sequence[Listener]) -> None:
+        """Takes note of where it listens."""
+        self._all = tuple(listening)
+        self._by_port = {one.port: one for one in listening}
+
+    @property
+    def all(self) -> tuple[Listener, ...]:
+        """Every one, the proxy first."""
+        return self._all
+
+    def base_at(self, host: str, port: int) -> Base | None:
+        """The server that an address of ours stands for: clients may ask the proxy for it, too."""
+        listener = self._by_port.get(port)
+        return listener.base if listener is not None and (is_loopback(host) or host == listener.host) else None
+
+    def of(self, client: Client) -> Listener | None:
+        """The one that a client came to."""
+        return self._by_port.get(client.sockname[1])
