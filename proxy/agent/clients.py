@@ -1,4 +1,4 @@
-"""Writes the files that make clients trust our authority where no variable can: wget, PHP, Java."""
+"""The files that make clients obey where no variable can: wget, PHP, Java; and what is loaded into Node and Python."""
 
 import os
 import tempfile
@@ -12,6 +12,9 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from proxy.agent.environment import TRUST_STORE_PASSWORD, ClientFiles
 from store.core.errors import EdgetapeError
 
+_PRELOAD = Path(__file__).parent / "preload"
+_NODE, _PYTHON = Path("node", "proxy.cjs"), Path("python")
+_PYTHON_MODULES = ("sitecustomize.py", "edgetapepreload.py")
 _END = b"-----END CERTIFICATE-----"
 
 
@@ -19,12 +22,17 @@ class ClientFilesError(EdgetapeError):
     """A file that clients need cannot be written."""
 
 
-def write_client_files(folder: Path, bundle: Path, base: Mapping[str, str]) -> ClientFiles:
+def write_client_files(
+    folder: Path, bundle: Path, base: Mapping[str, str], *, carries_preloads: bool = False
+) -> ClientFiles:
     """Writes the files into `folder`, each at once or not at all, and says where they are.
 
-    `bundle` is the PEM bundle that they name; `base` is the user's environment, whose own wgetrc is kept.
+    `bundle` is the PEM bundle that they name; `base` is the user's environment, whose own wgetrc is kept. What is
+    loaded into Node and Python lies where edgetape is installed, and outlasts `folder`: a Node that does not find it
+    does not start. With `carries_preloads` it is copied into `folder`, which then can be taken elsewhere as a whole.
     Raises ClientFilesError.
     """
+    preloads = _PRELOAD
     php_ini_folder = folder / "php"
     wgetrc, java = folder / "wgetrc", folder / "java-trust-store.p12"
     try:
@@ -33,12 +41,21 @@ def write_client_files(folder: Path, bundle: Path, base: Mapping[str, str]) -> C
         ini = f'curl.cainfo="{bundle}"\nopenssl.cafile="{bundle}"\n'
         _replace(php_ini_folder / "edgetape.ini", os.fsencode(ini))
         _replace(java, _java_trust_store(bundle.read_bytes()))
+        if carries_preloads:
+            preloads = folder / "preload"
+            _copy_preloads(preloads)
     except OSError as error:
         raise ClientFilesError(
             f"the files for the agent's clients cannot be written to {folder}: {error.strerror}",
             hint="check the permissions of the folder and the space on its disk",
         ) from error
-    return ClientFiles(wgetrc, php_ini_folder, java)
+    return ClientFiles(wgetrc, php_ini_folder, java, preloads / _NODE, preloads / _PYTHON)
+
+
+def _copy_preloads(folder: Path) -> None:
+    for path in (_NODE, *(_PYTHON / module for module in _PYTHON_MODULES)):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        _replace(folder / path, (_PRELOAD / path).read_bytes())
 
 
 def _users_wgetrc(base: Mapping[str, str]) -> bytes:

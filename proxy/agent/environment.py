@@ -63,6 +63,8 @@ class ClientFiles:
     wgetrc: Path | None = None
     php_ini_folder: Path | None = None
     java_trust_store: Path | None = None
+    node_preload: Path | None = None
+    python_folder: Path | None = None
 
 
 def agent_environment(
@@ -93,7 +95,30 @@ def agent_environment(
         # An empty first entry stands for the folder that PHP was built with.
         environment["PHP_INI_SCAN_DIR"] = f"{base.get('PHP_INI_SCAN_DIR', '')}:{files.php_ini_folder}"
     environment["JAVA_TOOL_OPTIONS"] = _java_options(base, proxy_url, files.java_trust_store)
+    if files.node_preload:
+        environment["NODE_OPTIONS"] = node_options(base, files.node_preload)
+    if files.python_folder:
+        environment["PYTHONPATH"] = python_path(base, files.python_folder)
     return environment | dict(extras or {})
+
+
+def node_options(base: Mapping[str, str], preload: Path) -> str:
+    """The user's NODE_OPTIONS with one module more, loaded before theirs; as one word, which tools that rewrite the
+    options keep whole.
+    """
+    path = str(preload)
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    word = f'--require="{escaped}"' if escaped != path or " " in path else f"--require={path}"
+    return _with_first(word, base.get("NODE_OPTIONS", ""), " ")
+
+
+def python_path(base: Mapping[str, str], folder: Path) -> str:
+    """The user's PYTHONPATH with one folder more in front; no empty entry, which would be the current one."""
+    return _with_first(str(folder), base.get("PYTHONPATH", ""), ":")
+
+
+def _with_first(word: str, words: str, between: str) -> str:
+    return words if words == word or words.startswith(word + between) else between.join(filter(None, (word, words)))
 
 
 def changes(base: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str | None]:

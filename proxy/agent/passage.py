@@ -43,8 +43,12 @@ def passage(
     authority: Authority,
     folder: Path,
     extras: Mapping[str, str] | None = None,
+    *,
+    lasting: bool = False,
 ) -> dict[str, str]:
     """`base` changed for a program that is to go this way; the files that it names are written to `folder`.
+
+    A `lasting` one serves programs that start after we have ended, or elsewhere: all that they need lies in `folder`.
 
     Raises PassageError, NoRoots and ClientFilesError.
     """
@@ -56,5 +60,5 @@ def passage(
             f"the roots for the agent cannot be written to {bundle}: {error.strerror}",
             hint="check the permissions of the folder and the space on its disk",
         ) from error
-    files = write_client_files(folder, bundle, base)
+    files = write_client_files(folder, bundle, base, carries_preloads=lasting)
     return agent_environment(base, way.url, authority.certificate_path, bundle, files, extras)

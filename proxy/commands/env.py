@@ -36,7 +36,7 @@ def command(context: click.Context, shell: str, name: str, host: str, port: int,
         raise Misuse("port 0 is no port to send a program to", hint="give the one that `edgetape proxy` printed")
     shared: Shared = context.obj
     authority = Authority.open_or_create(shared.authority)
-    wanted = passage(os.environ, Way(port, name, token, host), authority, shared.authority / "clients")
+    wanted = passage(os.environ, Way(port, name, token, host), authority, shared.authority / "clients", lasting=True)
     needed = changes(os.environ, wanted)
     click.echo(as_json_text(needed) if as_json else render(needed, shell), nl=as_json)
     return 0

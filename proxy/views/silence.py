@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from proxy.words import count, printable
 
 _IGNORES = (
-    "some clients ignore HTTPS_PROXY (fetch in Node before 22.21, aiohttp's default session, Python's bare"
-    " http.client): set the client's own proxy option, or its base URL"
+    "some clients ignore HTTPS_PROXY (PHP's streams, Bun's node:https, `python -I`): set the client's own proxy option,"
+    " or its base URL"
 )
 _DISTRUST = "the client brings its own roots: point it at the file that SSL_CERT_FILE names, or tunnel that host"
 

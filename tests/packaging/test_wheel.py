@@ -65,6 +65,7 @@ def test_the_wheel_holds_the_program_in_one_folder(built: Path) -> None:
     assert launcher == (ROOT / "proxy/launcher.py").read_bytes()
     moved = {Path("proxy/launcher.py")}
     assert {f"edgetape/{path}" for path in source_files() if path not in moved} <= names
+    assert "edgetape/proxy/agent/preload/node/proxy.cjs" in names
     assert f"edgetape-{VERSION}.dist-info/licenses/LICENSE" in names
 
 

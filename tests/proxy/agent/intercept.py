@@ -18,6 +18,8 @@ from store.certificate import LeafTerms
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\nok"
 
+_TLS_HANDSHAKE = b"\x16"  # RFC 8446, section 5.1
+
 
 class Intercept:
     """What the proxy saw: `heads` are the first lines of requests, those inside TLS with the host in front."""
@@ -45,6 +47,10 @@ class Intercept:
                 return
             target = line.split()[1]
             client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            if client.recv(1, socket.MSG_PEEK) != _TLS_HANDSHAKE:
+                self.heads.append(f"{target} {_head(client)}")
+                client.sendall(_ANSWER)
+                return
             with self._context(target.rpartition(":")[0]).wrap_socket(client, server_side=True) as inside:
                 self.heads.append(f"{target} {_head(inside)}")
                 inside.sendall(_ANSWER)

@@ -123,3 +123,20 @@ def test_the_users_own_proxy_is_read_before_it_is_replaced() -> None:
 def test_no_proxy_is_honoured_as_clients_do(no_proxy: str, host: str, port: int, direct: bool) -> None:
     upstream = upstream_proxy({"HTTPS_PROXY": "http://proxy:1", "NO_PROXY": no_proxy})
     assert (upstream.route("https", host, port) is None) is direct
+
+
+def test_what_is_loaded_into_node_and_python_stands_before_the_users_own() -> None:
+    files = ClientFiles(node_preload=Path("/state/proxy.cjs"), python_folder=Path("/state/python"))
+    user = {"NODE_OPTIONS": "--max-old-space-size=99", "PYTHONPATH": "/user"}
+    made = agent_environment(user, PROXY, CA, BUNDLE, files)
+    assert made["NODE_OPTIONS"] == "--require=/state/proxy.cjs --max-old-space-size=99"
+    assert made["PYTHONPATH"] == "/state/python:/user"
+    again = agent_environment(made, PROXY, CA, BUNDLE, files)
+    assert (again["NODE_OPTIONS"], again["PYTHONPATH"]) == (made["NODE_OPTIONS"], made["PYTHONPATH"])
+
+
+def test_what_is_loaded_into_node_and_python_needs_nothing_of_the_user() -> None:
+    files = ClientFiles(node_preload=Path('/my "state"/proxy.cjs'), python_folder=Path("/state/python"))
+    made = agent_environment({"PYTHONPATH": ""}, PROXY, CA, BUNDLE, files)
+    assert made["NODE_OPTIONS"] == '--require="/my \\"state\\"/proxy.cjs"'
+    assert made["PYTHONPATH"] == "/state/python"
