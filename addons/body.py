@@ -6,7 +6,7 @@ from typing import Any
 from addons.flows import Pairs
 from addons.tee import Tee
 from store.core.chunks import encode
-from store.core.draft import Sheet
+from store.core.draft import Sheet, altered
 from store.core.redact import Content, Redacted, stored
 from store.core.redaction.pieces import recut
 
@@ -20,7 +20,7 @@ async def body_members(sheet: Sheet, redacted: Redacted, fields: Pairs, tee: Tee
     about = Content.of(fields)
     members = {
         "body": sheet.apart(redacted, about.media_type, "" if redacted.decoded else about.coding),
-        **changes(redacted),
+        **altered(redacted),
     }
     if tee is not None:
         if tee.truncated:
@@ -29,14 +29,3 @@ async def body_members(sheet: Sheet, redacted: Redacted, fields: Pairs, tee: Tee
         table = await asyncio.to_thread(recut, tee.chunks, tee.content, about.coding, redacted)
         members["chunks"] = sheet.apart(stored(encode(table)))
     return members
-
-
-def changes(redacted: Redacted) -> dict[str, Any]:
-    """What a body that is not the wire's says of that."""
-    if redacted.exact:
-        return {}
-    return {
-        "exact": False,
-        "wire_bytes": redacted.wire_bytes,
-        "redactions": [list(mark) for mark in redacted.marks],
-    }

@@ -11,12 +11,13 @@ import msgspec
 from mitmproxy.connection import Server
 from mitmproxy.http import Headers, HTTPFlow, Response
 
-from addons.body import body_members, changes
+from addons.body import body_members
 from addons.flows import Counts, Live, Pairs
 from addons.labelling import ask_request, ask_response
 from addons.pacing import paced
+from store.core import websocket
 from store.core.coding import as_stored
-from store.core.draft import Draft, Sheet
+from store.core.draft import Draft, Sheet, altered
 from store.core.model import (
     Ended,
     ErrorKind,
@@ -25,8 +26,6 @@ from store.core.model import (
     HttpRequest,
     HttpRequestEnd,
     HttpResponse,
-    WsClose,
-    WsMessage,
 )
 from store.core.redact import Content, Redacted, Redactor, stored
 from store.core.redaction.stream import Stream
@@ -151,31 +150,15 @@ def error_draft(live: Live, kind: ErrorKind, detail: str) -> Draft:
 
 async def message_draft(live: Live, content: bytes, *, from_agent: bool, is_text: bool) -> Draft:
     """`ws.message`."""
-    sheet = Sheet()
-    media_type = "text/plain" if is_text else "application/octet-stream"
-    body = await paced(live.run.redactor.body_steps(content, Content(media_type.encode())))
-    return sheet.draft(
-        WsMessage(
-            req=LATER,
-            direction="to_server" if from_agent else "to_client",
-            opcode="text" if is_text else "binary",
-            body=sheet.apart(body, media_type),
-            **changes(body),
-        )
-    )
+    about = Content(websocket.media_type(is_text=is_text).encode())
+    body = await paced(live.run.redactor.body_steps(content, about))
+    return websocket.message(body, "to_server" if from_agent else "to_client", altered(body), is_text=is_text)
 
 
 def goodbye_draft(live: Live, code: int, reason: str, by_client: bool | None) -> Draft:
     """`ws.close`."""
-    sheet = Sheet()
-    return sheet.draft(
-        WsClose(
-            req=LATER,
-            code=code,
-            by="unknown" if by_client is None else "client" if by_client else "server",
-            reason=sheet.apart(live.run.redactor.plain(reason), "text/plain") if reason else None,
-        )
-    )
+    by: websocket.By = "unknown" if by_client is None else "client" if by_client else "server"
+    return websocket.goodbye(code, by, live.run.redactor.plain(reason))
 
 
 def answer_head(live: Live, response: Response, *, decoded: bool) -> Redacted:

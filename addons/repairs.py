@@ -11,6 +11,7 @@
   cut; only a server that was not reached is a 502, which says why in one line.
 - Errors do not say from whose side they came. Here they do.
 - CONNECT ignores `server.via`. Here it goes through the proxy that is named there.
+- A WebSocket that broke off on one side is closed on the other as if all was well. Here it breaks off there, too.
 - Hosts and lengths are read as `addons.grammar` says.
 
 Each is a subclass that takes the place of mitmproxy's own class, and only where the methods that it overrides are.
@@ -19,9 +20,11 @@ Each is a subclass that takes the place of mitmproxy's own class, and only where
 import re
 from collections.abc import Iterator
 from inspect import isfunction
+from types import ModuleType
 from typing import Any
 
 import h11
+import wsproto
 from h11._readers import ChunkedReader
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import version
@@ -30,6 +33,7 @@ from mitmproxy.net import check
 from mitmproxy.net.http import url, validate
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers import http as http_layers
+from mitmproxy.proxy.layers import websocket as socket_layers
 from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http import _http1 as http1
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
@@ -37,6 +41,7 @@ from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
 from addons import grammar
 from store.core.errors import EdgetapeError
+from store.core.websocket import BROKEN_OFF
 
 FAULT_SIDE = "edgetape.fault_side"  # in flow.metadata: "client" or "server"
 KNOWN_MAJOR = "12"
@@ -200,7 +205,21 @@ class _Client(_Whole, http1.Http1Client):
         yield from super().read_headers(event)
 
 
-_REPAIRED = {"HttpStream": _Stream, "Http1Server": _Server, "Http1Client": _Client}
+class _Socket(socket_layers.WebsocketConnection):
+    """Says goodbye only where somebody did."""
+
+    def send2(self, event: wsproto.events.Event) -> commands.SendData:
+        if isinstance(event, wsproto.events.CloseConnection) and event.code == BROKEN_OFF:
+            return commands.SendData(self.conn, b"")
+        return super().send2(event)
+
+
+_REPAIRED: tuple[tuple[ModuleType, str, type], ...] = (
+    (http_layers, "HttpStream", _Stream),
+    (http_layers, "Http1Server", _Server),
+    (http_layers, "Http1Client", _Client),
+    (socket_layers, "WebsocketConnection", _Socket),
+)
 _READ = (
     (check, "is_valid_host", grammar.is_valid_host),
     (url, "is_valid_host", grammar.is_valid_host),
@@ -211,13 +230,13 @@ _READ = (
 
 def repair() -> None:
     """Puts our layers in their place, once a process. Raises EngineFailed for a mitmproxy that they do not fit."""
-    for name, ours in _REPAIRED.items():
-        theirs = getattr(http_layers, name, None)
+    for layers, name, ours in _REPAIRED:
+        theirs = getattr(layers, name, None)
         if theirs is ours:
             continue
         if theirs is None or not all(hasattr(theirs, method) for method in _overridden(ours)):
             raise _unknown()
-        setattr(http_layers, name, ours)
+        setattr(layers, name, ours)
     for module, name, read in _READ:
         if not hasattr(module, name):
             raise _unknown()

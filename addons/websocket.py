@@ -4,6 +4,7 @@ from mitmproxy.http import HTTPFlow
 
 from addons import redaction
 from addons.keeping import UNRECORDED, Keeping, watched
+from store.core.websocket import BROKEN_OFF
 
 
 class WebSocket:
@@ -34,7 +35,7 @@ class WebSocket:
         if live is None or socket is None:
             return
         draft = redaction.goodbye_draft(
-            live, socket.close_code or 1006, socket.close_reason or "", socket.closed_by_client
+            live, socket.close_code or BROKEN_OFF, socket.close_reason or "", socket.closed_by_client
         )
         await self.keeping.keep(live.run, draft, live.request)
         self.keeping.flows.end(flow)

@@ -74,6 +74,7 @@ class Live:
     method: str
     http10: bool = False
     close: bool = False
+    opens_socket: bool = False
 
     @property
     def version(self) -> str:

@@ -8,6 +8,7 @@ from replay_server.answer import Live, Recorded, Reply
 from replay_server.departures import Json, withheld_document
 from replay_server.findings import Forked, Gone, Withheld
 from replay_server.fork import Fork, idempotency_key
+from replay_server.labels import labels
 from replay_server.leak import carries
 from replay_server.ledger import Ledger
 from replay_server.live import Outing
@@ -16,7 +17,7 @@ from replay_server.normalise import Told, told
 from replay_server.problem import problem
 from replay_server.registry import Deed, Ruling
 from replay_server.standins import StandIns
-from replay_server.tape import Tape, labels
+from replay_server.tape import Tape
 from store.core.form import Asked, Endpoint, Form, first
 from store.core.redact import Redactor
 from store.labels.dialect import RequestLabels

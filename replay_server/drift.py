@@ -123,7 +123,7 @@ def _change(recorded: Form, live: Form, found: Difference) -> Change:
 
 
 def _kind(recorded: Form, live: Form, place: str, tokens: list[str]) -> tuple[Kind, str]:
-    if place in ("header", "path"):
+    if place in ("header", "path", "opcode"):
         return (Kind.MODEL if place == "path" else Kind.OTHER), ""
     was, became = recorded.body, live.body
     said = history(was) if isinstance(was, dict) else None

@@ -100,6 +100,7 @@ class Findings:
     mapped: int = 0
     optional: int = 0
     repeated: int = 0
+    messages: int = 0
     after_stop: int = 0
     drifted_requests: int = 0
     drifts: list[Drifted] = field(default_factory=list)
@@ -138,7 +139,8 @@ class Findings:
         new, follows = self._causes.sort(step, found)
         if follows is not None:
             cause = next(drift for drift in self.drifts if drift.step == follows)
-            cause.follows.append(step)
+            if step != follows:
+                cause.follows.append(step)
             return cause
         cause = Drifted(step, seq, place, new, expected)
         self.drifts.append(cause)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from replay_server.labels import TELEMETRY, kind
 from replay_server.match import Group
 from replay_server.normalise import Normal
-from replay_server.tape import TELEMETRY, Tape, kind
+from replay_server.tape import Tape
 from store.core.form import Asked, Endpoint
 
 

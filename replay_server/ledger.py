@@ -8,10 +8,10 @@ import store
 from replay_server.answer import Arrived, Live, Recorded, Reply, build
 from replay_server.normalise import Told
 from replay_server.report import Report
-from store.core import chunks, rpc
+from store.core import chunks, rpc, websocket
 from store.core.coding import as_stored
 from store.core.control.calls import NoteKind, Passed, ValueKind
-from store.core.draft import Draft, Sheet
+from store.core.draft import Draft, Sheet, altered
 from store.core.form import Endpoint, Pairs, first
 from store.core.model import (
     Agent,
@@ -101,9 +101,7 @@ class Ledger:
             media_type = first(served.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
             coding = first(served.headers, b"content-encoding").decode("latin-1").lower()
             members["body"] = sheet.apart(stored(served.body), media_type, coding)
-            if not served.exact or served.mapped:
-                marks = [*(tally(served.body) or ()), *([["mapped", served.mapped]] if served.mapped else ())]
-                members |= {"exact": False, "redactions": marks or None}
+            members |= _altered(served)
         if served.chunks:
             members["chunks"] = sheet.apart(stored(chunks.encode(served.chunks)))
         facts = HttpResponse(
@@ -135,12 +133,7 @@ class Ledger:
             members["body"] = sheet.apart(body, about.media_type, "" if body.decoded else about.coding)
             cut = recut(answer.chunks, answer.body, about.coding, body)
             members["chunks"] = sheet.apart(stored(chunks.encode(cut)))
-        if not body.exact:
-            members |= {
-                "exact": False,
-                "wire_bytes": body.wire_bytes,
-                "redactions": [list(mark) for mark in body.marks],
-            }
+        members |= altered(body)
         facts = HttpResponse(
             req=_LATER,
             status=answer.status,
@@ -202,6 +195,18 @@ class Ledger:
     def rpc(self, passed: Passed, said: Message, body: Redacted) -> None:
         """A message to or from a tool server on stdin and stdout."""
         self._append(rpc.draft(self._redactor, passed.server, passed.direction, said, body))
+
+    def heard(self, request: Ticket, body: Redacted, *, is_text: bool) -> None:
+        """A message of the agent's on a WebSocket."""
+        self._append(websocket.message(body, "to_server", altered(body), is_text=is_text), request)
+
+    def said(self, request: Ticket, served: Recorded, *, is_text: bool) -> None:
+        """A recorded message that was said to it again."""
+        self._append(websocket.message(stored(served.body), "to_client", _altered(served), is_text=is_text), request)
+
+    def goodbye(self, request: Ticket, code: int, by: websocket.By, reason: str) -> None:
+        """The end of a WebSocket."""
+        self._append(websocket.goodbye(code, by, self._redactor.plain(reason)), request)
 
     def tunnel(self, host: str, port: int) -> Ticket:
         """A connection to the agent's own listener."""
@@ -274,6 +279,14 @@ def _answer_labels(like: HttpResponse) -> dict[str, Any]:
     texts = {name: value for name in ("model", "stop") if isinstance(value := getattr(like, name), str)}
     tools = like.tools if all(isinstance(tool, str) for tool in like.tools or ()) else None
     return {**texts, "usage": like.usage, "tools": tools}
+
+
+def _altered(served: Recorded) -> dict[str, Any]:
+    """How a body that was served differs from what a server once said."""
+    if served.exact and not served.mapped:
+        return {}
+    marks = [*(tally(served.body) or ()), *([["mapped", served.mapped]] if served.mapped else ())]
+    return {"exact": False, "redactions": marks or None}
 
 
 def _pairs(sheet: Sheet, pairs: Pairs) -> Headers:

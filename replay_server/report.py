@@ -4,7 +4,7 @@ The JSON is one object:
 
 - schema, verdict (a sentence), exit_code, agent_exit_code (null when the agent was not run or is not known)
 - run, replay: {id, name} of what was replayed, {id} of the replay's own run
-- counts: exchanges, requests, matched, mapped, optional, repeated, drifted, reordered, unexpected, exhausted,
+- counts: exchanges, requests, matched, mapped, optional, repeated, messages, drifted, reordered, unexpected, exhausted,
   never_requested, refused, unserved, after_stop, local_tunnels, failed; each a number
 - stopped_at: the step whose drift, or a person, ended the replay, or null; edited: steps that a person answered
   otherwise
@@ -135,6 +135,7 @@ def _counts(found: Findings, clients: Clients, ending: Ending) -> dict[str, int]
         "mapped": found.mapped,
         "optional": found.optional,
         "repeated": found.repeated,
+        "messages": found.messages,
         "drifted": found.drifted_requests,
         "reordered": len(found.reordered),
         "unexpected": len(found.unexpected),

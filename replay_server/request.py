@@ -39,9 +39,13 @@ async def read(request: web.BaseRequest, stood_for: StoodFor) -> tuple[Asked, Li
     http10 = request.version < (1, 1)
     return (
         Asked(endpoint, parsed.query, request.raw_headers, body),
-        Live(asked, http10, not request.keep_alive),
+        Live(asked, http10, not request.keep_alive, _opens_socket(request)),
         placed,
     )
+
+
+def _opens_socket(request: web.BaseRequest) -> bool:
+    return request.headers.get("Upgrade", "").strip().lower() == "websocket"
 
 
 def door_of(request: web.BaseRequest) -> Door:

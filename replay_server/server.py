@@ -33,6 +33,9 @@ from replay_server.report import Report, report
 from replay_server.request import door_of, origin_form, read
 from replay_server.send import Sent, send
 from replay_server.session import Session
+from replay_server.sockets.dialogue import Dialogue
+from replay_server.sockets.handshake import is_socket
+from replay_server.sockets.speech import speak
 from replay_server.tape import Tape
 from replay_server.target import Authority
 from replay_server.wording import Ending
@@ -226,6 +229,8 @@ class ReplayServer:
         reply = self._ask(raw, live, placed=placed)
         if isinstance(reply, Outing):
             return await self._carry(reply, live, request)
+        if isinstance(reply, Dialogue):
+            return await speak(reply, request, self._pace)
         if self.options.pause is not None:
             reply = await hold(self.options.pause, reply, request)
         ended: Ended = "client_gone"
@@ -251,7 +256,7 @@ class ReplayServer:
             await send(answer, request, self._pace, 0)
             return Sent(keep_alive=answer.keep_alive)
 
-    def _ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing:
+    def _ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing | Dialogue:
         try:
             return self.session.ask(raw, live, placed=placed)
         except Exception as error:  # noqa: BLE001  # a fault of ours must reach the verdict, not vanish in a 500
@@ -274,7 +279,7 @@ def _fork(tape: Tape, told: ForkOptions) -> tuple[Fork, Recorded, int]:
     if at is None:
         raise NotAllowed(f"step {told.step} is no exchange of this run", hint=f"edgetape show {tape.run.id}")
     outcome = tape.outcome(at)
-    answer = told.injection.apply(outcome if isinstance(outcome, Recorded) else BLANK)
+    answer = told.injection.apply(outcome if isinstance(outcome, Recorded) and not is_socket(outcome) else BLANK)
     fork = Fork(at, told.registry, told.injection, tape.is_done, told.is_step_live)
     return fork, answer, tape.exchanges[at].request.seq
 

@@ -14,6 +14,7 @@ from replay_server.findings import Findings, Reordered
 from replay_server.fork import Fork
 from replay_server.grouping import Groups
 from replay_server.kin import Kin
+from replay_server.labels import TELEMETRY, kind
 from replay_server.ledger import Ledger
 from replay_server.live import Outing
 from replay_server.match import Match, Matcher, Tier
@@ -25,9 +26,11 @@ from replay_server.order import Order
 from replay_server.provenance import Provenance
 from replay_server.recollection import Recollection
 from replay_server.route import named
+from replay_server.sockets.dialogue import Dialogue, Setting
+from replay_server.sockets.opening import Sockets
 from replay_server.standins import StandIns
 from replay_server.stdio import Stdio
-from replay_server.tape import CONNECT, TELEMETRY, Refusal, Tape, kind
+from replay_server.tape import CONNECT, Refusal, Tape
 from replay_server.transcript import Transcript
 from replay_server.turns import Turns
 from store.core.control.calls import is_ours
@@ -74,6 +77,7 @@ class Session:
     _standins: StandIns = field(init=False)
     _turns: Turns = field(init=False)
     _control: Control = field(init=False)
+    _sockets: Sockets = field(init=False)
     _branch: Branch | None = None
 
     def __post_init__(self) -> None:
@@ -88,6 +92,8 @@ class Session:
         recollection = Recollection(self.tape.happenings, self.tape.told)
         stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
         self._control = Control(recollection, stdio, self.ledger, self.redactor, self._objections)
+        spoken = (self.tape, self.ledger, self.redactor, self._matcher, self._standins, self._objections)
+        self._sockets = Sockets(Setting(*spoken, lambda: self._has_forked))
         if self.fork is not None:
             hear = provenance.hear if provenance is not None else lambda _: None
             about = (self.fork, self.tape, self.ledger, self.redactor, self._standins)
@@ -95,7 +101,7 @@ class Session:
             self.findings.fork = self._branch.found
             self._control.goes_on = lambda: self._has_forked
 
-    def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing:
+    def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing | Dialogue:
         """Answers one request, or says what is to go out. `placed` says that it named whom it is for itself."""
         if is_ours(raw.endpoint.host):
             return Reply(build(self._control.answer(raw), live), lambda _: None)
@@ -151,7 +157,8 @@ class Session:
         if not self.stopped.is_set() and not self._has_forked and not self.findings.stopped_by_hand:
             waiting = self._matcher.never_requested()
             asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
-            self.findings.never_requested = sorted(asked + self._control.never_asked())
+            left = self._sockets.never_said() + self._control.never_asked()
+            self.findings.never_requested = sorted(asked + left)
             self.findings.settle()
         return self.findings
 
@@ -186,7 +193,7 @@ class Session:
     def _match(self, normal: Normal, run: str) -> Match:
         return self._matcher.find(normal.form, self._groups.optional(normal), run)
 
-    def _served(self, match: Match, ask: _Ask) -> Reply:
+    def _served(self, match: Match, ask: _Ask) -> Reply | Dialogue:
         match match.tier:
             case Tier.OPTIONAL:
                 self.findings.optional += 1
@@ -200,16 +207,20 @@ class Session:
             self._check_order(match.index)
         return self._serve(match.index, match.tier, ask)
 
-    def _serve(self, index: int, tier: Tier, ask: _Ask) -> Reply:
+    def _serve(self, index: int, tier: Tier, ask: _Ask) -> Reply | Dialogue:
         self.findings.map(self.tape.step(index), self._matcher.take(index, ask.form, tier))
         return self._give(index, tier, ask)
 
-    def _give(self, index: int, tier: Tier, ask: _Ask) -> Reply:
+    def _give(self, index: int, tier: Tier, ask: _Ask) -> Reply | Dialogue:
         injects = self._branch is not None and self._branch.injects_at(index)
         outcome = self._branch.answer if self._branch is not None and injects else self.tape.outcome(index)
         match outcome:
             case Refusal(reason):
                 return self._unserved(index, reason, ask)
+            case Recorded(status=101) if not injects:
+                expected = tier is not Tier.OPTIONAL
+                opened = self._sockets.open(index, outcome, ask.form, ask.live, ask.ticket, expected=expected)
+                return opened if isinstance(opened, Dialogue) else self._unserved(index, opened, ask)
             case Recorded():
                 self.findings.local_tools.update(self.tape.tools(index, outcome))
                 echoes = self._echoes(index, tier, ask)
@@ -239,7 +250,7 @@ class Session:
         fields = request_fields(self.tape.headers(index), ask.headers)
         return Echoes(self._matcher.mapping.values, ids, fields)
 
-    def _drifted(self, match: Match, ask: _Ask) -> Reply:
+    def _drifted(self, match: Match, ask: _Ask) -> Reply | Dialogue:
         index, form = match.index, ask.form
         assert index is not None
         exchange = self.tape.exchanges[index]

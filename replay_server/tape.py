@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from replay_server.answer import Recorded, ending
 from replay_server.kin import gathered
+from replay_server.labels import labels
 from replay_server.normalise import Normal, Rules, host
 from replay_server.route import split
 from replay_server.target import Authority
@@ -18,17 +19,26 @@ from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
 from store.core.jsontext import Octets
-from store.core.model import Agent, ErrorKind, HttpRequestEnd, HttpResponse, Note, RpcMessage, RunOpen, Value
+from store.core.model import (
+    Agent,
+    ErrorKind,
+    HttpRequestEnd,
+    HttpResponse,
+    Note,
+    RpcMessage,
+    RunOpen,
+    Value,
+    WsClose,
+    WsMessage,
+)
 from store.core.redact import is_withheld
 from store.core.text import Text
 from store.exchange import Exchange, Happening
-from store.labels.classify import request_labels, response_labels
+from store.labels.classify import response_labels
 from store.labels.dialect import RequestLabels
 from store.reader import BodyUnavailable, Reader, RunInfo
 
-TELEMETRY = "telemetry"
 CONNECT = "CONNECT"
-SWITCHING_PROTOCOLS = 101
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +159,16 @@ class Tape:
             return labels(Asked(self.places[index], b"", self.headers(index)))
 
     def told(self, happening: Happening) -> bytes:
+        """The same as `said` of something that is no exchange."""
+        return self.said(happening.event)
+
+    def said(self, event: Event) -> bytes:
         """The body of a recorded value, note or message, or the command line of the run. Raises BodyUnavailable."""
-        match happening.event.facts:
+        match event.facts:
             case Value(body=body) | Note(body=body) | RpcMessage(body=body) | RunOpen(agent=Agent(argv=body)):
-                return self._reader.body(happening.event, body)
+                return self._reader.body(event, body)
+            case WsMessage(body=body) | WsClose(reason=body):
+                return self._reader.body(event, body)
         return b""
 
     def headers(self, index: int) -> Pairs:
@@ -178,8 +194,6 @@ class Tape:
         facts = exchange.response
         if facts is None:
             return Refusal(f"the recording has no outcome for step {step}")
-        if facts.status == SWITCHING_PROTOCOLS:
-            return Refusal(f"step {step} became a WebSocket, and messages are not replayed yet")
         if facts.truncated or ending(facts.ended) is None:
             return Refusal(f"the recorded answer of step {step} is not whole ({facts.ended})")
         try:
@@ -277,22 +291,3 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
-
-
-def kind(asked: Asked) -> str:
-    """The class of a request."""
-    return labels(asked).kind
-
-
-def labels(asked: Asked) -> RequestLabels:
-    """What a request asks for."""
-    place = asked.endpoint
-    return request_labels(
-        place.method.encode("latin-1"),
-        place.scheme.encode("latin-1"),
-        place.host.encode("latin-1"),
-        place.port,
-        place.path,
-        asked.headers,
-        asked.body,
-    )

@@ -9,7 +9,7 @@ from replay_server.spoken import QUOTED_CHARS_MIN, Spoken, Wanted, texts, tool_o
 from replay_server.tape import Tape
 from store.core.errors import Malformed
 from store.core.jsontext import opened, parse
-from store.core.model import RunOpen, Value
+from store.core.model import RunOpen, Value, WsMessage
 from store.labels.classify import read
 from store.labels.dialect import Answer, RequestLabels
 from store.labels.wire import Response
@@ -40,6 +40,10 @@ class Transcript:
         if response.is_stream:
             answer = read(self.tape.labelled(index), response)
             yield from (call.arguments.encode("utf-8", "replace") for call in answer.calls)
+        for event in self.tape.exchanges[index].messages:
+            if isinstance(event.facts, WsMessage) and event.facts.direction == "to_client":
+                with suppress(BodyUnavailable):
+                    yield self.tape.said(event)
 
     def spoken(self, index: int) -> Spoken:
         """What an exchange asked and said, as far as order is to be read from it."""

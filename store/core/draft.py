@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from operator import attrgetter
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -94,6 +94,17 @@ class Sheet:
         if len(msgspec.json.encode(facts)) > FACTS_BYTES_MAX:
             facts = msgspec.structs.replace(facts, **{name: None for name in DERIVED if hasattr(facts, name)})
         return Draft(facts, tuple(self.contents))
+
+
+def altered(redacted: Redacted) -> dict[str, Any]:
+    """The members that tell how a body differs from what crossed the wire."""
+    if redacted.exact:
+        return {}
+    return {
+        "exact": False,
+        "wire_bytes": redacted.wire_bytes,
+        "redactions": [list(mark) for mark in redacted.marks],
+    }
 
 
 def weighed(draft: Draft) -> tuple[Members, list[Content]]:

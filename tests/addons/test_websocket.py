@@ -95,6 +95,20 @@ async def test_a_socket_that_breaks_off_ends_with_1006(tmp_path: Path) -> None:
         assert goodbye(made).code == 1006
 
 
+async def test_a_socket_that_the_server_breaks_off_breaks_off_for_the_agent_too(tmp_path: Path) -> None:
+    async def leave(connection: ServerConnection) -> None:
+        connection.transport.abort()
+
+    async with serve(leave, "127.0.0.1", 0) as server, recording(tmp_path) as made:
+        port = next(iter(server.sockets)).getsockname()[1]
+        async with connect(f"ws://127.0.0.1:{port}/", proxy=made.proxy) as client:
+            with pytest.raises(ConnectionClosed) as caught:
+                await client.recv()
+        assert caught.value.rcvd is None
+        await until(lambda: len(made.exchanges()[0].messages) == 1)
+        assert (goodbye(made).code, goodbye(made).by) == (1006, "server")
+
+
 async def test_a_socket_that_is_open_when_the_recorder_stops_has_an_end(tmp_path: Path) -> None:
     async with serve(echo, "127.0.0.1", 0) as server:
         port = next(iter(server.sockets)).getsockname()[1]

@@ -99,8 +99,8 @@ def test_the_json_says_the_same() -> None:
 def test_every_count_is_there_even_when_it_is_none() -> None:
     counts = made(Findings(0)).counts
     assert set(counts) == {
-        "exchanges", "requests", "matched", "mapped", "optional", "repeated", "drifted", "reordered", "unexpected",
-        "exhausted", "never_requested", "refused", "unserved", "after_stop", "local_tunnels", "failed",
+        "exchanges", "requests", "matched", "mapped", "optional", "repeated", "messages", "drifted", "reordered",
+        "unexpected", "exhausted", "never_requested", "refused", "unserved", "after_stop", "local_tunnels", "failed",
     }  # fmt: skip
 
 

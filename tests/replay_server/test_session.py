@@ -216,17 +216,6 @@ async def test_c089_a_rotated_key_in_the_query_never_misses(place: Place) -> Non
         assert (await server.stop(0)).exit_code == 0
 
 
-async def test_a_recorded_websocket_is_refused_by_name(place: Place) -> None:
-    def tell(recording: Recording) -> None:
-        request = recording.ask("GET", "http://w.example.com/ws", headers=((b"Upgrade", b"websocket"),))
-        recording.answer(request, b"", status=101, framing="none", headers=())
-
-    async with place.replaying(place.record(tell)) as server:
-        received = await get(server, "http://w.example.com/ws")
-        assert b"step 1 became a WebSocket, and messages are not replayed yet" in received
-        assert (await server.stop(0)).exit_code == 125
-
-
 async def test_two_replays_of_one_run_share_nothing(place: Place) -> None:
     def tell(recording: Recording) -> None:
         recording.get("http://t.example.com/", b"one")
