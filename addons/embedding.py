@@ -32,6 +32,8 @@ from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
 from addons.dispatch import Dispatch
 from addons.listeners import Listener
 from addons.repairs import EngineFailed, repair
+from addons.socks import Socks
+from store.core import socks
 
 END_S_MAX = 5.0
 
@@ -243,7 +245,10 @@ class _Peek(next_layer.NextLayer):
         """Chooses the layer; leaving it open waits for more bytes."""
         context = nextlayer.context
         verdict: Verdict = "http"
-        if len(context.layers) > 1:  # one layer only: the listener itself, which speaks HTTP
+        if len(context.layers) == 1 and nextlayer.data_client().startswith(socks.VERSION):  # type: ignore[no-untyped-call]
+            nextlayer.layer = Socks(context)
+            return
+        if len(context.layers) > 1:  # one layer only: the listener itself, which speaks HTTP or SOCKS
             seen = nextlayer.data_client(), nextlayer.data_server()  # type: ignore[no-untyped-call]
             verdict = await self._decide(Glimpse(context.client, context.server, *seen))
         if isinstance(verdict, Tally):

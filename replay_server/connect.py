@@ -3,19 +3,23 @@
 Rules kept here:
 - Nothing is read before it is known whose it is, so TLS and HTTP find every byte where they expect it, whether or not
   the client waited for the 200.
+- SOCKS5 (0x05) is a CONNECT in other words.
 - 0x16 is a TLS handshake record (RFC 8446, section 5.1); anything else is served as the plain HTTP that it is.
 - The authority of the CONNECT is the upstream's identity (RFC 9110, section 9.3.6); Host is a header.
 """
 
 import asyncio
 import ssl
+from dataclasses import dataclass
 from typing import Protocol
 
 from replay_server.hello import protocols
 from replay_server.local import is_loopback, reach
 from replay_server.peek import Peek
+from replay_server.socks import shake_hands
 from replay_server.target import Authority, named
 from store.certificate import BadHost
+from store.core import socks
 from store.core.base import Base
 from store.core.errors import Malformed
 
@@ -24,8 +28,30 @@ HANDSHAKE_S_MAX = 10.0
 _TLS_HANDSHAKE = b"\x16"
 _CONNECT = b"CONNECT "
 _HEAD_END = b"\r\n\r\n"
-_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _OWN_NAME = "localhost"  # for a client that speaks TLS to the replay server itself and names no host
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a client is told that wants to be connected, in the protocol that it speaks."""
+
+    established: bytes
+    unreached: bytes
+    not_here: bytes
+    malformed: bytes
+
+
+def _refusal(status: bytes) -> bytes:
+    return b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+_IN_HTTP = _Words(
+    b"HTTP/1.1 200 Connection established\r\n\r\n",
+    _refusal(b"502 Bad Gateway"),
+    _refusal(b"405 Method Not Allowed"),
+    _refusal(b"400 Bad Request"),
+)
+_IN_SOCKS = _Words(*map(socks.reply, (socks.GRANTED, socks.UNREACHED, socks.NOT_ALLOWED, socks.NO_SUCH_ADDRESS)))
 
 
 class House(Protocol):
@@ -81,6 +107,9 @@ class Front(asyncio.Protocol):
     async def _admit(self, transport: asyncio.Transport) -> None:
         try:
             await self._decide(transport)
+        except socks.Refused as error:
+            self._house.malformed()
+            _end(transport, error.last_words)
         except OSError:
             transport.abort()
         except asyncio.CancelledError:
@@ -91,8 +120,13 @@ class Front(asyncio.Protocol):
             transport.abort()
 
     async def _decide(self, transport: asyncio.Transport) -> None:
+        asked = None
         with Peek(transport) as peek:
             head, is_connect, first = await _first_head(peek)
+            if first == socks.VERSION:
+                asked = await shake_hands(transport, peek)
+        if asked is not None:
+            head, is_connect = asked.connect, True
         if not is_connect:
             if first == _TLS_HANDSHAKE:
                 await self._secure(transport, None)
@@ -101,34 +135,31 @@ class Front(asyncio.Protocol):
             else:
                 transport.close()
             return
+        words = _IN_HTTP if asked is None else _IN_SOCKS
         if self._base is not None:
-            transport.write(b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            transport.close()
+            _end(transport, words.not_here)
             return
         try:
             place = named(head.split(b" ", 2)[1], "https")
         except (Malformed, IndexError):
             self._house.malformed()
-            transport.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            transport.close()
+            _end(transport, words.malformed)
             return
-        await self._connect(transport, place)
+        await self._connect(transport, place, words)
 
-    async def _connect(self, transport: asyncio.Transport, place: Authority) -> None:
+    async def _connect(self, transport: asyncio.Transport, place: Authority, words: "_Words") -> None:
         if is_loopback(place.host) and await self._house.owns(place):
             listener = await reach(place)
             if listener is None:
-                transport.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-                transport.close()
+                _end(transport, words.unreached)
                 return
-            transport.write(_ESTABLISHED)
+            transport.write(words.established)
             await self._house.tunnel(place, transport, listener)
             return
         if not self._house.connects(place):
-            transport.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            transport.close()
+            _end(transport, words.unreached)
             return
-        transport.write(_ESTABLISHED)
+        transport.write(words.established)
         with Peek(transport) as peek:
             seen = await peek.look()
         if seen.startswith(_TLS_HANDSHAKE):
@@ -194,6 +225,11 @@ class _Waiting(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
+
+
+def _end(transport: asyncio.Transport, last_words: bytes) -> None:
+    transport.write(last_words)
+    transport.close()
 
 
 async def _first_head(peek: Peek) -> tuple[bytes, bool, bytes]:

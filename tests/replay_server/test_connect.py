@@ -9,6 +9,7 @@ import pytest
 
 from replay_server.certificates import Certificates
 from replay_server.server import CannotListen, ReplayOptions
+from store.core.socks import reply
 from store.reader import Reader
 from tests.replay_server.recording import Place, Recording
 from tests.replay_server.wires import Wire, dial, dial_through
@@ -236,3 +237,16 @@ async def test_a_connect_that_failed_may_be_optional(place: Place, times: int) -
         report = await server.stop(0)
     assert (report.exit_code, report.counts["optional"]) == (0, times)
     assert report.document["allowed"] == ({rule: times} if times else {})
+
+
+async def test_socks_leads_to_the_same(place: Place) -> None:
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial(server)
+        wire.send(b"\x05\x01\x00")
+        await wire.until(b"\x05\x00")
+        wire.send(b"\x05\x01\x00\x03\x0fapi.example.com\x01\xbb" + GET)
+        await wire.until(b"plain inside")
+        for sent, told in ((b"\x05\x01\x01", b"\x05\xff"), (b"\x05\x01\x00\x05\x02\x00\x01", reply(7))):
+            other = await dial(server)
+            other.send(sent)
+            await other.until(told)
