@@ -51,7 +51,7 @@ def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) ->
     run_tag = RunTag(options, listeners)
     return Program(
         reverse=Reverse(keeping, listeners),
-        guard=Guard(keeping, options.token, listeners),
+        guard=Guard(keeping, options, listeners),
         run_tag=run_tag,
         control=Control(keeping),
         tunnel=Tunnel(keeping, run_tag, options),

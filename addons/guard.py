@@ -2,7 +2,8 @@
 
 Rules kept here:
 - An address that others can reach is listened on only with a token.
-- With a token, nobody who does not send it gets anything, and nothing of theirs is recorded.
+- With a token, nobody who does not send it gets anything, and nothing of theirs is recorded; but for the agent's own
+  processes on this machine, of whose clients some (Java's) can send none.
 - Nobody reaches ourselves through us.
 """
 
@@ -16,6 +17,7 @@ from mitmproxy.http import HTTPFlow
 
 from addons.keeping import ANSWERED, Keeping, answer, watched
 from addons.listeners import Listeners, is_loopback
+from addons.options import RecorderOptions
 from addons.run_tag import said, token_of
 from store.core.errors import EdgetapeError
 
@@ -38,11 +40,13 @@ def check_address(host: str, token: str | None) -> None:
 class Guard:
     """Asks every connection for its token, and refuses the ways back to ourselves."""
 
-    def __init__(self, keeping: Keeping, token: str | None, listeners: Listeners) -> None:
+    def __init__(self, keeping: Keeping, options: RecorderOptions, listeners: Listeners) -> None:
         self.keeping = keeping
-        self._token = token
+        self._token = options.token
+        self._owns_connection = options.owns_connection
         self._listeners = listeners
         self._known: set[str] = set()
+        self._agents: set[str] = set()
 
     @watched
     async def http_connect(self, flow: HTTPFlow) -> None:
@@ -59,9 +63,10 @@ class Guard:
     def client_disconnected(self, client: Client) -> None:
         """The next one on that port may be somebody else."""
         self._known.discard(client.id)
+        self._agents.discard(client.id)
 
     async def _admits(self, flow: HTTPFlow) -> bool:
-        if self._token and not self._is_vouched(flow) and not self._is_token(said(flow).token or token_of(flow)):
+        if self._token and not self._is_vouched(flow) and not await self._is_entitled(flow):
             self._refuse(flow, 407, "Proxy Authentication Required", "this recorder asks for a token", _CHALLENGE)
         elif await self._is_us(flow.request.host, flow.request.port):
             self._refuse(flow, 403, "Forbidden", "this is the recorder itself, which is a proxy and no server")
@@ -72,6 +77,17 @@ class Guard:
     def _is_vouched(self, flow: HTTPFlow) -> bool:
         listener = self._listeners.of(flow.client_conn)
         return listener is not None and listener.vouched
+
+    async def _is_entitled(self, flow: HTTPFlow) -> bool:
+        """Whether it brings the token, or brings none and is the agent's."""
+        brought, client = said(flow).token or token_of(flow), flow.client_conn
+        if brought:
+            return self._is_token(brought)
+        if client.id not in self._agents and is_loopback(client.peername[0]):
+            ports = client.peername[1], client.sockname[1]
+            if await asyncio.to_thread(self._owns_connection, *ports):
+                self._agents.add(client.id)
+        return client.id in self._agents
 
     def _is_token(self, said: str) -> bool:
         return hmac.compare_digest(said.encode("utf-8", "surrogateescape"), (self._token or "").encode())

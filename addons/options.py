@@ -24,6 +24,11 @@ def nobody(port: int) -> bool:
     return False
 
 
+def nothing(port: int, to_port: int) -> bool:
+    """An `owns_connection` where no connection is known to be the agent's."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class RecorderOptions:
     """All that a recorder is told.
@@ -32,6 +37,8 @@ class RecorderOptions:
     - `upstream_ca` is a PEM file of roots that count besides the system's, the user's and certifi's.
     - `bases` are servers that ports of ours stand for, for clients that use no proxy.
     - `owns_port` says whether the agent's own processes listen on a loopback port. It is called in a thread.
+    - `owns_connection` says whether a connection from one port of this machine to another is held by the agent's own
+      processes: then it needs no token. Java sends none. It is called in a thread.
     - `on_store_failure` says what becomes of traffic that the store does not take: it is stopped, or it passes.
     - A run that was opened for a name, or by silence, is closed after `idle_close_s`.
     - `whole_bytes_max` bounds the bodies of known length that are held until they are on disk, `body_bytes_max` what is
@@ -49,6 +56,7 @@ class RecorderOptions:
     on_store_failure: OnStoreFailure = "block"
     local: Local = "pass"
     owns_port: Callable[[int], bool] = nobody
+    owns_connection: Callable[[int, int], bool] = nothing
     secrets: tuple[str, ...] = ()
     idle_close_s: float | None = None
     run_headers: tuple[str, ...] = ("X-Edgetape-Run",)

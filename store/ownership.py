@@ -1,4 +1,4 @@
-"""Which processes belong to an agent, and whether one of them listens on a loopback port.
+"""Which processes belong to an agent, and whether one of them holds a listener or a connection on this machine.
 
 An agent's tree is its process, every descendant, and every process that still carries the agent's marker in
 its environment, which is how one is known whose parent has ended. Read from /proc; where there is none, the
@@ -65,6 +65,15 @@ def owns_listener(tree: ProcessTree, port: int) -> bool:
     return bool(inodes) and any(_holds_socket(pid, inodes) for pid in tree.members())
 
 
+def owns_connection(tree: ProcessTree, port: int, to_port: int) -> bool:
+    """Whether a process of the tree holds the end of a TCP connection that has the local `port` and goes to `to_port`.
+
+    As `owns_listener`, for a thread.
+    """
+    inodes = set(_connected_inodes(port, to_port))
+    return bool(inodes) and any(_holds_socket(pid, inodes) for pid in tree.members())
+
+
 def _parents() -> Iterator[tuple[int, int]]:
     """Each living process with its parent's pid."""
     for entry in _entries(_PROC):
@@ -81,17 +90,29 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def _listening_inodes(port: int) -> Iterator[str]:
-    """The socket inodes of listeners on `port` that a loopback connection reaches (proc_pid_net(5), tcp)."""
+    """The socket inodes of listeners on `port` that a loopback connection reaches."""
+    for fields in _sockets():
+        address, _, local_port = fields[1].partition(":")
+        if fields[3] == _LISTEN and int(local_port, 16) == port and _is_reachable(address):
+            yield fields[9]
+
+
+def _connected_inodes(port: int, to_port: int) -> Iterator[str]:
+    """The socket inodes of what goes from `port` to `to_port`."""
+    for fields in _sockets():
+        ends = [int(end.rpartition(":")[2], 16) for end in fields[1:3]]
+        if fields[3] != _LISTEN and ends == [port, to_port]:
+            yield fields[9]
+
+
+def _sockets() -> Iterator[list[str]]:
+    """Every TCP socket of this network: the fields of its row (proc_pid_net(5), tcp)."""
     for table in ("tcp", "tcp6"):
         try:
             rows = (_PROC / "self/net" / table).read_text("ascii").splitlines()[1:]
         except OSError:
             continue
-        for row in rows:
-            fields = row.split()
-            address, _, local_port = fields[1].partition(":")
-            if fields[3] == _LISTEN and int(local_port, 16) == port and _is_reachable(address):
-                yield fields[9]
+        yield from (row.split() for row in rows)
 
 
 def _is_reachable(address: str) -> bool:

@@ -63,6 +63,7 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
         confdir=authority.folder,
         token=token,
         owns_port=owner.owns,
+        owns_connection=owner.connects,
         route=upstream_proxy(os.environ).route,
         secrets=known,
     )

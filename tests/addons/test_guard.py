@@ -59,6 +59,24 @@ async def test_without_the_token_nothing_passes_and_nothing_is_recorded(tmp_path
             assert reader.runs() == []
 
 
+async def test_the_agents_own_processes_need_no_token_but_no_wrong_one_either(
+    tmp_path: Path, provider: Provider
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def owns(port: int, to_port: int) -> bool:
+        asked.append((port, to_port))
+        return True
+
+    async with recording(tmp_path, token="s3cret", owns_connection=owns) as made:
+        port = made.recorder.port
+        async with tunnelled(port, f"127.0.0.1:{provider.port}") as (reader, writer):
+            writer.write(b"GET /java HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            assert (await reader.read()).startswith(b"HTTP/1.1 200")
+            assert asked == [(writer.get_extra_info("sockname")[1], port)]
+        assert (await ask(port, get(provider.url + "/", credentials("wrong")))).startswith(b"HTTP/1.1 407 ")
+
+
 async def test_with_the_token_plain_requests_and_all_inside_a_connect_pass(tmp_path: Path, provider: Provider) -> None:
     async with recording(tmp_path, token="s3cret") as made:
         assert (await ask(made.recorder.port, get(provider.url + "/1", credentials("s3cret")))).startswith(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from store.ownership import MARKER_VARIABLE, ProcessTree, owns_listener
+from store.ownership import MARKER_VARIABLE, ProcessTree, owns_connection, owns_listener
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="process trees are read from /proc")
 
@@ -87,3 +87,16 @@ def test_an_ended_agent_owns_nothing() -> None:
         pass
     assert not owns_listener(tree, port)
     assert tree.members() == frozenset()
+
+
+def test_a_connection_is_the_agents_by_the_process_that_holds_its_near_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        far = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", far)) as connection:
+            near = connection.getsockname()[1]
+            us = ProcessTree(os.getpid(), MARKER)
+            assert owns_connection(us, near, far)
+            assert not owns_connection(us, near, near)
+            assert not owns_connection(us, far, far)
+            with listening() as (tree, _):
+                assert not owns_connection(tree, near, far)
