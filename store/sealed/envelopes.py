@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from store.core.digest import HASH_BYTES, event_hash
 from store.core.errors import Malformed
-from store.sealed import digits, frame
+from store.sealed import digits, frame, primer
 
 EVENTS_MAX = 512
 TEXT_BYTES_MAX = 1 << 19
@@ -79,7 +79,7 @@ def pack(run: str, first: int, kept: Sequence[tuple[bytes, bytes]]) -> EventBloc
         columns.append(column)
         before = hashed.hex().encode()
     made = EventBlock(run, first, b"".join(hashed for hashed, _ in kept), b"".join(columns), b"")
-    made = replace(made, text=frame.pack(b"".join(texts), made._place))
+    made = replace(made, text=frame.pack(b"".join(texts), made._place, primer.NEWEST))
     if [(each.hash, each.raw) for each in restored(made)] != list(kept):
         raise Malformed(f"the events of run {run} from {first} on would not come back")
     return made

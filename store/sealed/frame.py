@@ -1,5 +1,8 @@
 """One zstd frame that says how long its content is, behind a check of it and of where it stands (pure; RFC 8878).
 
+In front of a frame that was compressed against a primer (primer.py) stands its number, in a byte; every other frame
+begins with 0x28.
+
 Rules kept here:
 - Nothing is unpacked that says it is longer than a block may be; a second frame, or anything behind the first, is
   damage.
@@ -12,6 +15,7 @@ import hashlib
 import zstandard
 
 from store.core.errors import Malformed
+from store.sealed import primer
 
 CONTENT_BYTES_MAX = 1 << 23
 _WINDOW_LOG_MAX = 23
@@ -20,10 +24,14 @@ _CHECK_BYTES = 4  # against a changed byte; what proves an event, or an opening,
 _STEP_BYTES = 1024
 
 
-def pack(content: bytes, place: bytes) -> bytes:
-    """What is stored of a block that stands at `place`."""
-    parameters = zstandard.ZstdCompressionParameters.from_level(_LEVEL, source_size=max(1, len(content)))
-    packed = zstandard.ZstdCompressor(compression_params=parameters).compress(content)
+def pack(content: bytes, place: bytes, primed: int = 0) -> bytes:
+    """What is stored of a block that stands at `place`, compressed against the primer of the number `primed`."""
+    known = primer.dictionary(primed)
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        _LEVEL, source_size=max(1, len(content)), dict_size=len(known) if known else 0
+    )
+    packed = zstandard.ZstdCompressor(dict_data=known, compression_params=parameters).compress(content)
+    packed = bytes([primed]) + packed if known else packed
     return _check(place, packed) + packed
 
 
@@ -31,11 +39,13 @@ def unpack(stored: bytes, place: bytes) -> tuple[bytes, str]:
     """The content of a block, and what is wrong with it in a few words; no content where it cannot be unpacked."""
     packed = stored[_CHECK_BYTES:]
     damage = "" if _check(place, packed) == stored[:_CHECK_BYTES] else "its block is not as it was written"
+    known = primer.dictionary(packed[0]) if packed else None
+    packed = packed[1:] if known else packed
     try:
         length = _length(packed)
     except Malformed as error:
         return b"", damage or str(error)
-    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG_MAX).decompressobj()
+    unpacker = zstandard.ZstdDecompressor(dict_data=known, max_window_size=1 << _WINDOW_LOG_MAX).decompressobj()
     content = bytearray()
     try:
         for at in range(0, len(packed), _STEP_BYTES):
