@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from addons.capture import Capture
 from addons.chain import Chain
 from addons.control import Control
+from addons.distrust import Distrust
 from addons.guard import Guard
 from addons.keeping import Keeping
 from addons.listeners import Listeners
@@ -24,6 +25,7 @@ class Program:
 
     reverse: Reverse
     guard: Guard
+    distrust: Distrust
     run_tag: RunTag
     control: Control
     tunnel: Tunnel
@@ -37,6 +39,7 @@ class Program:
         return [
             self.reverse,  # which server does a port stand for?
             self.guard,  # may it speak through us, and to whom it wants?
+            self.distrust,  # does it take us for whom it asked for? Before `run_tag` forgets who left
             self.run_tag,  # which run does it belong to? What it says of that goes no further
             self.control,  # is it for the recorder itself?
             self.tunnel,  # does it pass unopened?
@@ -49,12 +52,14 @@ class Program:
 def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) -> Program:
     """The add-ons for these options; `listeners` says where the recorder listens, once it does."""
     run_tag = RunTag(options, listeners)
+    distrust = Distrust(keeping.counts, run_tag, tunnels=options.on_distrust == "tunnel")
     return Program(
         reverse=Reverse(keeping, listeners),
         guard=Guard(keeping, options, listeners),
+        distrust=distrust,
         run_tag=run_tag,
         control=Control(keeping),
-        tunnel=Tunnel(keeping, run_tag, options),
+        tunnel=Tunnel(keeping, run_tag, options, distrust),
         capture=Capture(keeping, options),
         websocket=WebSocket(keeping),
         chain=Chain(keeping, options.route),

@@ -120,13 +120,6 @@ class Capture:
         """The request that this was for fails later, with the same message."""
         self._tls_failed[failed.context.client.id] = failed.conn.error or ""
 
-    def tls_failed_client(self, failed: TlsData) -> None:
-        """An agent that does not trust our authority, or left while it was thinking about it."""
-        address = failed.context.server.address
-        host = failed.conn.sni or (address[0] if address else "")
-        distrusted = self.keeping.counts.distrusted
-        distrusted[host] = distrusted.get(host, 0) + 1
-
     def client_disconnected(self, client: Client) -> None:
         """What mitmproxy has ended without a hook is ended a little later."""
         self._tls_failed.pop(client.id, None)

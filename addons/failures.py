@@ -6,6 +6,7 @@ from typing import Literal
 from store.core.model import Ended, ErrorKind
 
 Side = Literal["client", "server"]
+Sureness = Literal["certain", "likely", "no"]
 
 # getaddrinfo's own error numbers are negative where errno's are not (RFC 3493, section 6.1).
 _NO_ADDRESS = re.compile(r"\[Errno -\d+\]|getaddrinfo|nodename nor servname|name or service not known", re.IGNORECASE)
@@ -35,6 +36,14 @@ def error_kind(message: str, side: Side, *, tls_failed: bool, silent: bool, clos
     if _TOO_LATE.search(message) or _CONNECTING.search(message):
         return "connect"
     return "closed" if closed else "reset"
+
+
+def distrust(message: str) -> Sureness:
+    """Whether a handshake failed because the agent does not trust our certificate, by what mitmproxy made of it."""
+    if message.startswith("The client does not trust"):
+        return "certain"
+    likely = ("The client may not trust", "The client disconnected during the handshake")
+    return "likely" if message.startswith(likely) else "no"
 
 
 def ended(side: Side, *, silent: bool, closed: bool = False) -> Ended:

@@ -1,10 +1,11 @@
 """What a recorder is told: where it listens, whom it trusts, how it treats what it sees."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from addons.places import Places
 from store.core.base import Base
 from store.egress import Route
 
@@ -12,6 +13,7 @@ MIB = 1024 * 1024
 
 Durability = Literal["strict", "group"]
 Local = Literal["pass", "record"]
+OnDistrust = Literal["fail", "tunnel"]
 OnStoreFailure = Literal["block", "pass"]
 
 
@@ -39,6 +41,8 @@ class RecorderOptions:
     - `owns_port` says whether the agent's own processes listen on a loopback port. It is called in a thread.
     - `owns_connection` says whether a connection from one port of this machine to another is held by the agent's own
       processes: then it needs no token. Java sends none. It is called in a thread.
+    - `passthrough` names what is never opened. `on_distrust` says what becomes of a server at which an agent did not
+      trust our authority: the agent fails, each time, or its next connections to it pass unopened.
     - `on_store_failure` says what becomes of traffic that the store does not take: it is stopped, or it passes.
     - A run that was opened for a name, or by silence, is closed after `idle_close_s`.
     - `whole_bytes_max` bounds the bodies of known length that are held until they are on disk, `body_bytes_max` what is
@@ -55,6 +59,8 @@ class RecorderOptions:
     durability: Durability = "strict"
     on_store_failure: OnStoreFailure = "block"
     local: Local = "pass"
+    passthrough: Places = field(default_factory=Places)
+    on_distrust: OnDistrust = "fail"
     owns_port: Callable[[int], bool] = nobody
     owns_connection: Callable[[int, int], bool] = nothing
     secrets: tuple[str, ...] = ()

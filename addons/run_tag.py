@@ -53,6 +53,10 @@ class RunTag:
         """What was last said on a connection."""
         return self._latest.get(client.id) or Tag()
 
+    def has_asked(self, client: Client) -> bool:
+        """Whether anything but the CONNECT itself was asked on a connection."""
+        return self._latest.get(client.id) is not self._connects.get(client.id)
+
     def _mark(self, flow: HTTPFlow) -> None:
         fields, client = flow.request.headers.fields, flow.client_conn.id
         listener = self._listeners.of(flow.client_conn)

@@ -1,7 +1,8 @@
 """What passes through unopened, and is recorded as a tunnel with its byte counts.
 
-Inside a CONNECT: HTTP/2 without TLS, and anything that is no HTTP. After an upgrade to anything but WebSocket. And all
-traffic to a listener of the agent's own processes, by CONNECT or by plain requests, where `local` says so.
+Inside a CONNECT: HTTP/2 without TLS, and anything that is no HTTP. After an upgrade to anything but WebSocket. And, by
+CONNECT or by plain requests, all traffic to a listener of the agent's own processes, where `local` says so, to what
+`passthrough` names, and, by CONNECT, to servers at which an agent does not trust us, where `on_distrust` says so.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow
 from mitmproxy.tcp import TCPFlow
 
+from addons.distrust import Distrust
 from addons.embedding import Glimpse, Tally, Verdict
 from addons.keeping import ANSWERED, Keeping, watched
 from addons.listeners import is_loopback
@@ -27,7 +29,7 @@ from store.ticket import Ticket
 
 PASSED = "edgetape.passed"  # in flow.metadata: passes through unrecorded, as part of a tunnel
 
-type Reason = Literal["local", "cleartext_h2", "not_http", "upgrade"]
+type Reason = Literal["excluded", "pinned", "local", "cleartext_h2", "not_http", "upgrade"]
 
 
 @dataclass(slots=True)
@@ -43,19 +45,25 @@ class _Open:
 class Tunnel:
     """Knows the tunnels of every connection."""
 
-    def __init__(self, keeping: Keeping, tags: RunTag, options: RecorderOptions) -> None:
+    def __init__(self, keeping: Keeping, tags: RunTag, options: RecorderOptions, distrust: Distrust) -> None:
         self.keeping = keeping
         self._tags = tags
         self._options = options
-        self._local: set[str] = set()
+        self._distrust = distrust
+        self._unopened: dict[str, Reason] = {}
         self._owned: dict[tuple[str, int], bool] = {}
         self._open: dict[str, list[_Open]] = {}
 
     @watched
     async def http_connect(self, flow: HTTPFlow) -> None:
-        """Finds out whether the way leads to the agent's own processes."""
-        if ANSWERED not in flow.metadata and await self._is_own(flow):
-            self._local.add(flow.client_conn.id)
+        """Finds out whether the way leads to where nothing is opened."""
+        if ANSWERED in flow.metadata:
+            return
+        reason = await self._why(flow)
+        if reason is None and self._distrust.passes(flow.request.host, flow.request.port):
+            reason = "pinned"
+        if reason is not None:
+            self._unopened[flow.client_conn.id] = reason
             flow.metadata[PASSED] = True
 
     async def decide(self, seen: Glimpse) -> Verdict:
@@ -75,12 +83,13 @@ class Tunnel:
 
     @watched
     async def requestheaders(self, flow: HTTPFlow) -> None:
-        """Lets a plain request to the agent's own processes pass."""
-        if ANSWERED in flow.metadata or flow.metadata[INSIDE] or not await self._is_own(flow):
+        """Lets a plain request to the same places pass."""
+        reason = None if ANSWERED in flow.metadata or flow.metadata[INSIDE] else await self._why(flow)
+        if reason is None:
             return
         client, host, port = flow.client_conn, flow.request.host, flow.request.port
         known = (one for one in self._open.get(client.id, ()) if (one.host, one.port) == (host, port))
-        tally = (next(known, None) or await self._begin(client, host, port, "local")).tally
+        tally = (next(known, None) or await self._begin(client, host, port, reason)).tally
         flow.metadata[PASSED] = tally
         flow.request.stream = lambda piece: _count_sent(tally, piece)
 
@@ -117,7 +126,7 @@ class Tunnel:
 
     def client_disconnected(self, client: Client) -> None:
         """The end of every tunnel of this connection."""
-        self._local.discard(client.id)
+        self._unopened.pop(client.id, None)
         for key in [key for key in self._owned if key[0] == client.id]:
             del self._owned[key]
         for one in self._open.pop(client.id, ()):
@@ -136,8 +145,9 @@ class Tunnel:
         return [client for client, opened in self._open.items() if any(one.run is run for one in opened)]
 
     def _reason(self, seen: Glimpse) -> Literal["http", "wait"] | Reason:
-        if seen.client.id in self._local:
-            return "local"
+        unopened = self._unopened.get(seen.client.id)
+        if unopened is not None:
+            return unopened
         if seen.client.tls_established and seen.client.alpn in (b"h2", b"http/1.1", b"http/1.0", b"http/0.9"):
             return "http"
         inside = sniff(seen.from_client, seen.from_server)
@@ -152,6 +162,12 @@ class Tunnel:
         self.keeping.runs.hold(run)
         self.keeping.counts.tunnels += 1
         return opened
+
+    async def _why(self, flow: HTTPFlow) -> Reason | None:
+        """Why what goes there is not opened, whatever it is."""
+        if self._options.passthrough.have(flow.request.host, flow.request.port):
+            return "excluded"
+        return "local" if await self._is_own(flow) else None
 
     async def _is_own(self, flow: HTTPFlow) -> bool:
         """Whether a process of the agent listens there: asked once a connection and port, in a thread."""

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from proxy.settings import SHARED, TABLE, Color, Default, Setting
+from proxy.setting import Default, Setting
+from proxy.settings import SHARED, TABLE, Color
 
 type Function = Callable[..., int | None]
 type Decorator = Callable[[Function], Function]

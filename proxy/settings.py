@@ -1,23 +1,23 @@
 """The one table of settings: name, default, help and environment variable of every option."""
 
 import getpass
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import click
 import platformdirs
 
+from proxy.setting import Setting
+
 Color = Literal["auto", "always", "never"]
 Durability = Literal["strict", "group"]
 Local = Literal["pass", "record"]
+OnDistrust = Literal["fail", "tunnel"]
 OnDrift = Literal["stop", "serve"]
 OnMiss = Literal["fail"]
 OnStoreFailure = Literal["block", "pass"]
 Order = Literal["causal", "strict", "any"]
-type Kind = click.Choice[str] | click.Path | click.IntRange | click.FloatRange | type[str] | None
-type Default = str | int | float | Callable[[], Path | str] | None
 
 NO_TOKEN = "x"  # stands where a password must stand, for a recorder that asks for none
 PROXY_PORT = 8484
@@ -28,35 +28,6 @@ _OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 _PORT = click.IntRange(0, 65535)
 _SECONDS, _LONG = click.FloatRange(min=0), click.FloatRange(min=1)
 _COUNT = click.IntRange(min=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One row of the table; `member` is the parameter's name in the verb where it is not that of the flag, `flag_name`
-    the flag where another row has its name.
-    """
-
-    name: str
-    help: str
-    kind: Kind = None
-    default: Default = None
-    default_text: str | bool = True
-    short: str = ""
-    flag: bool = False
-    many: bool = False
-    metavar: str | None = None
-    member: str = ""
-    flag_name: str = ""
-
-    @property
-    def variable(self) -> str:
-        """The environment variable: EDGETAPE_ and the name."""
-        return "EDGETAPE_" + self.name.upper().replace("-", "_")
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """How click is told of it."""
-        return tuple(filter(None, (f"--{self.flag_name or self.name}", self.short, self.member)))
 
 
 def _default_store() -> Path:
@@ -133,6 +104,19 @@ TABLE: Mapping[str, Setting] = {
             "block",
         ),
         Setting("local", _LOCAL, click.Choice(("pass", "record")), "pass"),
+        Setting(
+            "passthrough",
+            "A server whose traffic passes unopened, as a tunnel: HOST, *.HOST or HOST:PORT; may be repeated.",
+            str,
+            many=True,
+            metavar="HOST",
+        ),
+        Setting(
+            "on-distrust",
+            "A server at which a client does not trust us: let it fail as often as it tries, or tunnel from then on.",
+            click.Choice(("fail", "tunnel")),
+            "fail",
+        ),
         Setting("reverse", "A server that a port stands for; may be repeated.", str, many=True, metavar="URL[@PORT]"),
         Setting("host", "Address of the recorder; another than a loopback one needs --token.", str, "127.0.0.1"),
         Setting("port", "Port of the recorder; 0 lets it take a free one.", _PORT),

@@ -12,9 +12,10 @@ import click
 
 from proxy.agent.bases import bases_in
 from proxy.border import Misuse, Verb
+from proxy.commands.record import places
 from proxy.loop import run
 from proxy.options import Shared, options
-from proxy.settings import NO_TOKEN, PROXY_PORT, Durability, Local, OnStoreFailure
+from proxy.settings import NO_TOKEN, PROXY_PORT, Durability, Local, OnDistrust, OnStoreFailure
 from proxy.stores import anchoring, upkeep
 from proxy.talk import Talk
 from proxy.words import count
@@ -41,6 +42,8 @@ class Given(anchoring.Given):
     on_store_failure: OnStoreFailure
     upstream_ca: Path | None
     local: Local
+    passthrough: Sequence[str]
+    on_distrust: OnDistrust
     idle: float
     as_json: bool
 
@@ -55,6 +58,8 @@ class Given(anchoring.Given):
     "on-store-failure",
     "upstream-ca",
     "local",
+    "passthrough",
+    "on-distrust",
     "idle",
     "tsa",
     "tsa-ca",
@@ -97,6 +102,8 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         durability=given["durability"],
         on_store_failure=given["on_store_failure"],
         local=given["local"],
+        passthrough=places(given["passthrough"]),
+        on_distrust=given["on_distrust"],
         secrets=redact.secrets_of(os.environ),
         idle_close_s=given["idle"],
     )

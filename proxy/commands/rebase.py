@@ -39,7 +39,17 @@ class _Old:
 @click.command(cls=Wrapper, short_help="Record a changed agent anew, under the same name.", epilog=_EPILOG)
 @click.argument("run", metavar="RUN")
 @click.argument("argv", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-@options("upstream-ca", "durability", "on-store-failure", "local", "port", durability="strict", port=0)
+@options(
+    "upstream-ca",
+    "durability",
+    "on-store-failure",
+    "local",
+    "passthrough",
+    "on-distrust",
+    "port",
+    durability="strict",
+    port=0,
+)
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[RecorderGiven]) -> int:
     """Record the command of RUN again, or COMMAND, live, as the run that takes RUN's place; then say what differs."""

@@ -12,12 +12,13 @@ from proxy.agent.bases import bases_in
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.loop import run
 from proxy.options import Shared, options
-from proxy.settings import Durability, Local, OnStoreFailure
+from proxy.settings import Durability, Local, OnDistrust, OnStoreFailure
 from proxy.stores import anchoring, upkeep
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from addons.options import RecorderOptions
+    from addons.places import Places
     from store.core.base import Base
 
 _EPILOG = """\b
@@ -33,6 +34,8 @@ class RecorderGiven(TypedDict):
     durability: Durability
     on_store_failure: OnStoreFailure
     local: Local
+    passthrough: Sequence[str]
+    on_distrust: OnDistrust
     port: int
 
 
@@ -60,6 +63,8 @@ class Given(RecorderGiven, anchoring.Given):
     "durability",
     "on-store-failure",
     "local",
+    "passthrough",
+    "on-distrust",
     "port",
     "reverse",
     "tsa",
@@ -129,7 +134,19 @@ def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base
         durability=given["durability"],
         on_store_failure=given["on_store_failure"],
         local=given["local"],
+        passthrough=places(given["passthrough"]),
+        on_distrust=given["on_distrust"],
     )
+
+
+def places(given: Sequence[str]) -> "Places":
+    """What is passed through. Raises Misuse."""
+    from addons.places import NoPlace, Places
+
+    try:
+        return Places.parse(given)
+    except NoPlace as error:
+        raise Misuse(str(error), hint=error.hint) from error
 
 
 def _label(given: str) -> tuple[str, str]:

@@ -9,7 +9,10 @@ _IGNORES = (
     "some clients ignore HTTPS_PROXY (PHP's streams, Bun's node:https, `python -I`): set the client's own proxy option,"
     " or its base URL"
 )
-_DISTRUST = "the client brings its own roots: point it at the file that SSL_CERT_FILE names, or tunnel that host"
+_DISTRUST = (
+    "the client brings its own roots: point it at the file that SSL_CERT_FILE names, or let that host pass unopened"
+    " with --passthrough HOST or --on-distrust tunnel"
+)
 
 
 @dataclass(frozen=True, slots=True)
