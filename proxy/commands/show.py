@@ -10,7 +10,7 @@ from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text, table
 from proxy.talk import Talk
-from proxy.views import fate
+from proxy.views import claims, fate
 from proxy.views.timeline import Line, clock, lines
 from proxy.words import count, duration, folded, microseconds_between, moment, printable
 from store.exchange import Exchange, Happening, Step, steps
@@ -71,7 +71,7 @@ def _show_run(
         verdict = None if judged is None else {"words": judged.words, "report": judged.report}
         click.echo(as_json_text({**record, "verdict": verdict}))
         return
-    for line in (*_head(info, argv), *fate.lines(standing)):
+    for line in (*_head(info, argv), *claims.lines(reader, info), *fate.lines(standing)):
         click.echo(line)
     if judged is not None:
         click.echo(f"verdict: {judged.words}")

@@ -438,7 +438,8 @@ def check_run(run: str, rows: list[tuple[int, bytes, str]], log: Log, out: Outco
     need(len(rows) <= covered or not log.sealed or log.newer, "V104", "no checkpoint covers it", covered)
     gaps = sum(event["type"] == "gap" for event in found.values())
     unsealed = max(0, len(rows) - (covered if log.sealed else 0))
-    out.counts.update(UNSEALED_TAIL=unsealed, OPEN_RUN=close < 0 and bool(rows), GAPS=gaps)
+    foreign = found.get(0, {}).get("mode") == "import"
+    out.counts.update(UNSEALED_TAIL=unsealed, OPEN_RUN=close < 0 and bool(rows), GAPS=gaps, IMPORTED=foreign)
     return found
 
 
@@ -538,7 +539,7 @@ def main(arguments: list[str], out: Outcome) -> int:
     for code, run, seq, sentence in out.findings:
         where = (f" run {run}" if run else "") + (f" seq {seq}" if seq is not None else "")
         print(f"{code}{where}: {sentence}".encode("ascii", "backslashreplace").decode())
-    names = ("OPEN_RUN", "UNSEALED_TAIL", "PAYLOADS_ERASED", "GAPS", "PARTIAL_LOG", "PAYLOADS_WITHHELD")
+    names = ("OPEN_RUN", "UNSEALED_TAIL", "PAYLOADS_ERASED", "GAPS", "IMPORTED", "PARTIAL_LOG", "PAYLOADS_WITHHELD")
     flags = ([] if given.pin else ["UNATTRIBUTED"]) + ["UNWITNESSED", "UNTIMED"]
     flags += [f"{name} {out.counts[name]}" for name in names if out.counts[name]]
     codes = {each[0] for each in out.findings}

@@ -174,6 +174,7 @@ def _note(found: Walk, seq: int, happened: Event) -> None:
     match happened.facts:
         case RunOpen() as opened:
             found.point, found.parent = opened.checkpoint, opened.parent
+            found.tally.counts["IMPORTED"] += opened.mode == "import"
             found.told = _told(opened, happened.place.ts)
         case RunClose() as closed if found.close is None:
             found.close = seq, closed, found.tree.root

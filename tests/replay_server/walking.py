@@ -14,7 +14,7 @@ def raw(method: str, url: str, body: bytes = b"", headers: Pairs | None = None) 
     """A request as it crosses the wire; JSON where it has a body and no headers are given."""
     parts = urlsplit(url)
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    place = Endpoint(method, parts.scheme, parts.hostname or "", port, parts.path.encode())
+    place = Endpoint(method, parts.scheme, parts.hostname or "", port, (parts.path or "/").encode())
     headers = (JSON if body else ()) if headers is None else headers
     return Asked(place, parts.query.encode(), headers, body)
 

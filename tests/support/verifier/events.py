@@ -136,4 +136,6 @@ def check_events(run: str, rows: Rows, log: Log, outcome: Outcome) -> Found:
             _check_order(row.seq, found, log, outcome)
             if found.records[row.seq]["type"] == "gap":
                 outcome.count("GAPS")
+            if found.records[row.seq].get("mode") == "import":
+                outcome.count("IMPORTED")
     return found
