@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
-from proxy.setting import Default, Setting
 from proxy.settings import SHARED, TABLE, Color
+from proxy.settings.setting import Default, Setting
 
 type Function = Callable[..., int | None]
 type Decorator = Callable[[Function], Function]

@@ -1,5 +1,6 @@
-"""What one row of the table of settings says."""
+"""What one setting is, and the kinds of values that settings have."""
 
+import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,13 @@ import click
 
 type Kind = click.Choice[str] | click.Path | click.IntRange | click.FloatRange | type[str] | None
 type Default = str | int | float | Callable[[], Path | str] | None
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+PORT = click.IntRange(0, 65535)
+SECONDS, LONG = click.FloatRange(min=0), click.FloatRange(min=1)
+COUNT = click.IntRange(min=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +45,11 @@ class Setting:
     def flags(self) -> tuple[str, ...]:
         """How click is told of it."""
         return tuple(filter(None, (f"--{self.flag_name or self.name}", self.short, self.member)))
+
+
+def account() -> str:
+    """Whose account this is."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

@@ -1,0 +1,54 @@
+"""What a recorder is told, and whoever is to go through it."""
+
+import click
+
+from proxy.settings.setting import FILE, PORT, SECONDS, Setting
+
+_LOCAL = "A server in the agent's own processes: pass its traffic through as a tunnel, or take it as any other."
+
+ROWS = (
+    # record, proxy
+    Setting("name", "Name of the run.", str),
+    Setting("workflow", "Workflow that the run belongs to.", str),
+    Setting("label", "A label of the run; may be repeated.", str, many=True, metavar="KEY=VALUE", member="labels"),
+    Setting("upstream-ca", "PEM file of further roots that servers' certificates may lead to.", FILE),
+    Setting(
+        "durability",
+        "strict: every exchange is on disk before the agent has its answer; group: soon after.",
+        click.Choice(("strict", "group")),
+    ),
+    Setting(
+        "on-store-failure",
+        "Traffic that the store does not take: block stops it; pass lets it go on unrecorded, and says so.",
+        click.Choice(("block", "pass")),
+        "block",
+    ),
+    Setting("local", _LOCAL, click.Choice(("pass", "record")), "pass"),
+    Setting(
+        "passthrough",
+        "A server whose traffic passes unopened, as a tunnel: HOST, *.HOST or HOST:PORT; may be repeated.",
+        str,
+        many=True,
+        metavar="HOST",
+    ),
+    Setting(
+        "on-distrust",
+        "A server at which a client does not trust us: let it fail as often as it tries, or tunnel from then on.",
+        click.Choice(("fail", "tunnel")),
+        "fail",
+    ),
+    Setting("reverse", "A server that a port stands for; may be repeated.", str, many=True, metavar="URL[@PORT]"),
+    Setting("host", "Address of the recorder; another than a loopback one needs --token.", str, "127.0.0.1"),
+    Setting("port", "Port of the recorder; 0 lets it take a free one.", PORT),
+    Setting("token", "Token that agents must send as the proxy password.", str),
+    Setting("idle", "Seconds without traffic after which a run is closed.", SECONDS, 300.0),
+    # mcp
+    Setting("server", "What the tool server is called in the recording.", str, None, "from its command"),
+    # env
+    Setting(
+        "shell",
+        "Shell, or file form, that the variables are written for; bash is read by sh and zsh too.",
+        click.Choice(("bash", "fish", "powershell", "dotenv")),
+        "bash",
+    ),
+)

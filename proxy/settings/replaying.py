@@ -1,0 +1,77 @@
+"""How a recorded run is run again."""
+
+import click
+
+from proxy.settings.setting import COUNT, FILE, OUTPUT, PORT, SECONDS, Setting
+
+ROWS = (
+    # replay
+    Setting(
+        "on-drift",
+        "stop: the first drift ends the replay; serve: answer from the recording, go on, report all.",
+        click.Choice(("stop", "serve")),
+        "stop",
+    ),
+    Setting("on-miss", "What a request gets that nothing recorded answers.", click.Choice(("fail",)), "fail"),
+    Setting("grace", "Seconds that the agent is given to end after a stop.", SECONDS, 10.0),
+    Setting("pace", "instant, recorded, or a factor of the recorded speed.", str, "instant"),
+    Setting("order", "Which order of requests is asked for.", click.Choice(("causal", "strict", "any")), "causal"),
+    Setting(
+        "ignore",
+        "A rule for what may differ, as a drift report prints it; may be repeated.",
+        str,
+        many=True,
+        member="ignored",
+    ),
+    Setting("no-map", "Take an id that the agent makes up anew for a drift.", flag=True),
+    Setting(
+        "optional",
+        "A rule for requests that may come or not, as `GET host/path*`; may be repeated.",
+        str,
+        many=True,
+        member="optionals",
+    ),
+    Setting("repeat-last", "Give the last answer again to what is repeated too often.", flag=True),
+    Setting("unverified", "Replay a recording even though its events do not fit together.", flag=True),
+    Setting("no-agent-rules", "Do without the rules that come with edgetape for known agents.", flag=True),
+    Setting("no-confine", "Run the agent with the network it has; the report says UNCONFINED.", flag=True),
+    Setting(
+        "allow-local",
+        "A port of this machine that the confined agent may reach; may be repeated.",
+        PORT,
+        many=True,
+        member="allowed_ports",
+    ),
+    Setting("until", "Pause before this step is answered: look, change it, go on.", COUNT),
+    Setting("each", "Pause before every step.", flag=True, flag_name="step", member="each"),
+    Setting("control", "Port of a control API on loopback for pausing; 0 takes a free one.", PORT),
+    Setting("report", "Write the end report as JSON to this file.", OUTPUT),
+    Setting("junit", "Write what was found as JUnit XML to this file.", OUTPUT),
+    # fork
+    Setting("at", "The step at which the fork leaves the recording.", COUNT),
+    Setting("respond", "A file with the body that the step answers.", FILE),
+    Setting("status", "The status that the step answers.", click.IntRange(200, 599)),
+    Setting(
+        "set",
+        "A value in the step's answer, its place a JSON Pointer; of a streamed answer in the message it comes to;"
+        " may be repeated.",
+        str,
+        many=True,
+        metavar="POINTER=VALUE",
+        member="edits",
+    ),
+    Setting("cut-after", "Cut the step's answer after so many bytes.", click.IntRange(min=0), metavar="BYTES"),
+    Setting("live-step", "Ask the real server for the step's answer.", flag=True),
+    Setting(
+        "allow",
+        "What may go live beside model requests: host=, method=, path=, tool= (with * for any letters), class=read,"
+        " idempotent or write, live=no, repeat=yes; may be repeated.",
+        str,
+        many=True,
+        metavar="RULE",
+        member="allowed",
+    ),
+    Setting("yes", "Do not ask whether what may leave may leave.", short="-y", flag=True),
+    # regress
+    Setting("jobs", "How many replays go on at once.", COUNT, 1, short="-j"),
+)
