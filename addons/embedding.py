@@ -31,6 +31,7 @@ from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
 
 from addons.dispatch import Dispatch
 from addons.listeners import Listener
+from addons.quickening import quicken
 from addons.repairs import EngineFailed, repair
 from addons.socks import Socks
 from store.core import socks
@@ -65,8 +66,9 @@ type Crashed = Callable[[str, tuple[str, int] | None], None]
 class Terms:
     """How the engine is to run: `listening` are its ports, the proxy first.
 
-    `roots` is the PEM file that servers' certificates must lead to. `decide` is asked about each CONNECT;
-    `crashed` is told of faults inside mitmproxy, with the agent's address.
+    `roots` is the PEM file that servers' certificates must lead to. `inline` says whether hooks may be called in their
+    connection's own turn (`addons.quickening`). `decide` is asked about each CONNECT; `crashed` is told of faults
+    inside mitmproxy, with the agent's address.
     """
 
     listening: Sequence[Listener]
@@ -74,6 +76,7 @@ class Terms:
     roots: Path
     silence_s_max: int
     filtered: bool
+    inline: bool
     decide: Decide
     crashed: Crashed
 
@@ -98,6 +101,7 @@ class Engine:
     async def start(cls, terms: Terms, program: Sequence[object]) -> "Engine":
         """Listens. Raises EngineFailed."""
         repair()
+        quicken(inline=terms.inline)
         listening = [_placed(one) for one in terms.listening]
         modes = [f"regular@{one.host}:{one.port}" for one in listening]
         running, ready = master.Master(options.Options()), _Ready()

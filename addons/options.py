@@ -47,6 +47,7 @@ class RecorderOptions:
     - A run that was opened for a name, or by silence, is closed after `idle_close_s`.
     - `whole_bytes_max` bounds the bodies of known length that are held until they are on disk, `body_bytes_max` what is
       kept of any body; a longer one passes whole and is recorded as truncated.
+    - `inline_hooks`: whether mitmproxy may be quickened (`addons.quickening`).
     """
 
     confdir: Path
@@ -70,3 +71,4 @@ class RecorderOptions:
     silence_s_max: int = 3600
     whole_bytes_max: int = 8 * MIB
     body_bytes_max: int = 256 * MIB
+    inline_hooks: bool = True

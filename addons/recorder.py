@@ -71,6 +71,7 @@ class Recorder:
                 confdir=options.confdir,
                 roots=self._roots.path / "roots.pem",
                 silence_s_max=options.silence_s_max,
+                inline=options.inline_hooks,
                 filtered=not is_loopback(options.listen_host),
                 decide=self._program.tunnel.decide,
                 crashed=self._crashed,

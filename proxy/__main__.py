@@ -1,6 +1,12 @@
 """`python -m proxy`: the command line of a checkout."""
 
-from proxy.cli import main
+import sys
+
+from proxy.pace import optimise
 
 if __name__ == "__main__":
+    optimise(sys.argv[1:])
+
+    from proxy.cli import main
+
     main()

@@ -12,6 +12,9 @@ def main() -> None:
     """Put the fold first on this process's import path, then run the command line."""
     sys.path.insert(0, str(Path(__file__).parent))
     try:
+        from proxy.pace import optimise
+
+        optimise(sys.argv[1:])
         from proxy.cli import main as command_line
 
         command_line()

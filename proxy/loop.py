@@ -4,18 +4,20 @@ import asyncio
 import logging
 import os
 import traceback
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 
 from proxy.discretion import discreet
 from proxy.talk import Talk
 
+type NewLoop = Callable[[], asyncio.AbstractEventLoop]
 
-def run[T](talk: Talk, main: Coroutine[object, object, T]) -> T:
+
+def run[T](talk: Talk, main: Coroutine[object, object, T], new_loop: NewLoop | None = None) -> T:
     """The result of `main`, on an event loop of its own."""
     log = _Log(talk)
     logging.getLogger().addHandler(log)
     try:
-        with asyncio.Runner() as runner:
+        with asyncio.Runner(loop_factory=new_loop) as runner:
             runner.get_loop().set_exception_handler(lambda _, context: _forgotten(talk, context))
             return runner.run(main)
     finally:

@@ -75,6 +75,7 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
     from addons.guard import UnsafeAddress, check_address
     from addons.options import RecorderOptions
+    from proxy import pace
     from proxy.agent.passage import Way
     from proxy.agent.upstream import upstream_proxy
     from proxy.sessions.opening import refuse_in_replay, warn_of_proxy
@@ -106,6 +107,7 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
         on_distrust=given["on_distrust"],
         secrets=redact.secrets_of(os.environ),
         idle_close_s=given["idle"],
+        inline_hooks=not pace.is_plain(),
     )
     talk, rules = Talk.of(context), in_force(shared)
 
@@ -117,7 +119,10 @@ def command(context: click.Context, **given: Unpack[Given]) -> int:
     rounds = anchoring.rounds_of(shared, given, talk.warn)
     with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
         rounds.begin()
-        counts = run(talk, Service(writer, recorder, rules).run(ready, partial(upkeep.say_unsigned, talk)))
+        pace.settle()
+        service = Service(writer, recorder, rules)
+        work = service.run(ready, partial(upkeep.say_unsigned, talk))
+        counts = run(talk, work, pace.loop_factory())
     talk.say(f"edgetape: recorded {count(counts.exchanges, 'exchange')} and {count(counts.tunnels, 'tunnel')}")
     if counts.distrusted:
         cause = distrust(counts.distrusted)

@@ -83,6 +83,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     if not argv:
         raise Misuse("no command to record", hint="edgetape record -- python my_agent.py")
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
+    from proxy import pace
     from proxy.agent.identity import Introduction, parent_in
     from proxy.agent.process import AgentNotStarted, refuse_unstartable
     from proxy.sessions.closing import say_recorded
@@ -112,7 +113,8 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
             rounds.begin()
             warn_of_proxy(talk, os.environ)
-            recording = run(talk, record(plan, writer, authority))
+            pace.settle()
+            recording = run(talk, record(plan, writer, authority), pace.loop_factory())
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code
@@ -125,6 +127,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
 def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base"]) -> "RecorderOptions":
     """What the recorder is told."""
     from addons.options import RecorderOptions
+    from proxy import pace
 
     return RecorderOptions(
         confdir=shared.authority,
@@ -136,6 +139,7 @@ def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base
         local=given["local"],
         passthrough=places(given["passthrough"]),
         on_distrust=given["on_distrust"],
+        inline_hooks=not pace.is_plain(),
     )
 
 

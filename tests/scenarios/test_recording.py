@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,10 +78,11 @@ def test_a_server_with_a_bad_certificate_is_recorded_as_a_failure(command: Comma
     assert tls_provider.seen() == ()
 
 
-@pytest.mark.parametrize("client", ["curl", "requests", "urllib"])
+@pytest.mark.parametrize("client, plain", [("curl", ""), ("requests", ""), ("urllib", "1")])
 def test_clients_are_recorded_unchanged(
-    client: str, command: Command, tls_provider: Provider, upstream_root: Path
+    client: str, plain: str, command: Command, tls_provider: Provider, upstream_root: Path
 ) -> None:
+    command = replace(command, variables={"EDGETAPE_PLAIN": plain})  # and with none of what makes a recorder fast
     url = f"https://localhost:{tls_provider.port}/rules?jurisdiction=GB"
     programs = {
         "curl": ["curl", "-s", url],
