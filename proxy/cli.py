@@ -37,6 +37,7 @@ VERBS = (
     "keys",
     "proxy",
     "env",
+    "doctor",
     "mcp",
     "erase",
     "hold",

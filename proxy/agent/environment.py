@@ -96,23 +96,24 @@ def agent_environment(
         environment["PHP_INI_SCAN_DIR"] = f"{base.get('PHP_INI_SCAN_DIR', '')}:{files.php_ini_folder}"
     environment["JAVA_TOOL_OPTIONS"] = _java_options(base, proxy_url, files.java_trust_store)
     if files.node_preload:
-        environment["NODE_OPTIONS"] = node_options(base, files.node_preload)
+        environment["NODE_OPTIONS"] = _with_preload(base, "NODE_OPTIONS", "--require", files.node_preload)
+        environment["BUN_OPTIONS"] = _with_preload(base, "BUN_OPTIONS", "--preload", files.node_preload)
     if files.python_folder:
-        environment["PYTHONPATH"] = python_path(base, files.python_folder)
+        environment["PYTHONPATH"] = _python_path(base, files.python_folder)
     return environment | dict(extras or {})
 
 
-def node_options(base: Mapping[str, str], preload: Path) -> str:
-    """The user's NODE_OPTIONS with one module more, loaded before theirs; as one word, which tools that rewrite the
-    options keep whole.
+def _with_preload(base: Mapping[str, str], variable: str, option: str, preload: Path) -> str:
+    """The user's options with one module more, loaded before theirs; as one word, which tools that rewrite the options
+    keep whole.
     """
     path = str(preload)
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
-    word = f'--require="{escaped}"' if escaped != path or " " in path else f"--require={path}"
-    return _with_first(word, base.get("NODE_OPTIONS", ""), " ")
+    word = f'{option}="{escaped}"' if escaped != path or " " in path else f"{option}={path}"
+    return _with_first(word, base.get(variable, ""), " ")
 
 
-def python_path(base: Mapping[str, str], folder: Path) -> str:
+def _python_path(base: Mapping[str, str], folder: Path) -> str:
     """The user's PYTHONPATH with one folder more in front; no empty entry, which would be the current one."""
     return _with_first(str(folder), base.get("PYTHONPATH", ""), ":")
 

@@ -93,10 +93,17 @@ def enter(
         raise ConfinementError(
             "confinement was asked for after threads had been started", hint="this is a defect of edgetape"
         )
-    refusal = _tried_in_a_child(allow_local, environment)
-    if refusal is not None:
-        return refusal
+    refused = _tried_in_a_child(allow_local, environment)
+    if refused is not None:
+        return refused
     return _enter(tuple(dict.fromkeys(allow_local)), environment, goes_live=goes_live)
+
+
+def refusal() -> Unconfined | None:
+    """What keeps this system from confining an agent, tried in a child; None when nothing does."""
+    if sys.platform != "linux":
+        return Unconfined("only Linux has network namespaces")
+    return _tried_in_a_child((), os.environ)
 
 
 def _enter(allow_local: Sequence[int], environment: Mapping[str, str], *, goes_live: bool) -> Confinement:

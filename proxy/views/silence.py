@@ -7,7 +7,7 @@ from proxy.words import count, printable
 
 _IGNORES = (
     "some clients ignore HTTPS_PROXY (PHP's streams, Bun's node:https, `python -I`): set the client's own proxy option,"
-    " or its base URL"
+    " or its base URL; `edgetape doctor` tries those of this machine"
 )
 _DISTRUST = (
     "the client brings its own roots: point it at the file that SSL_CERT_FILE names, or let that host pass unopened"

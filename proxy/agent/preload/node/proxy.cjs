@@ -1,6 +1,7 @@
 // Makes Node's HTTP clients go through HTTPS_PROXY: fetch, http, https, agents of a program's own, and WebSockets.
 //
-// Loaded by `NODE_OPTIONS=--require`, before the program, in Node from 16 on. It needs nothing but Node itself.
+// Loaded before the program, by NODE_OPTIONS (--require) in Node from 16 on and BUN_OPTIONS (--preload) in Bun. It needs
+// nothing but Node itself.
 // - Every connection is made with CONNECT, cleartext ones too, so that no request is written otherwise than usual.
 // - Where Node itself does so (NODE_USE_ENV_PROXY, from 22.21 and 24.5 on), it is left to it.
 // - A program that goes its own way on purpose (a socket path, a proxy agent of its own) is left alone.

@@ -1,0 +1,1 @@
+"""`edgetape doctor`: which programs of this machine can be recorded as they are, and what keeps the others from it."""
