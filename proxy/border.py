@@ -12,6 +12,7 @@ from store.core.errors import EdgetapeError, UnknownRun
 
 USAGE = 2
 COULD_NOT_RUN = 3
+COMMAND = "edgetape.command"  # where `Parted` keeps the command, in the context's meta
 OUR_FAILURE = 125  # as env(1) and timeout(1) do: the program that runs another one failed itself
 
 
@@ -46,6 +47,16 @@ class Wrapper(Verb):
     """A verb that runs the user's program: its own failures are told apart from the program's."""
 
     failure = OUR_FAILURE
+
+
+class Parted(Wrapper):
+    """A verb with a list of words and, behind `--`, a command: click itself forgets where the one ends."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keeps the command aside, in `ctx.meta`."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[COMMAND] = args[at + 1 :]
+        return super().parse_args(ctx, args[:at])
 
 
 def failed(error: Exception, talk: Talk, failure: int) -> int:

@@ -27,6 +27,8 @@ VERBS = (
     "replay",
     "learn",
     "fork",
+    "compare",
+    "sandbox",
     "diff",
     "pin",
     "regress",

@@ -1,7 +1,7 @@
 """edgetape.toml: what a project wants of every replay, from the nearest folder upwards that has one.
 
-The search ends at the top of a git checkout. Tables: `[replay]` with `ignore` and `optional`, lists of rules;
-`[retention]`, which counts in the operator's own file alone (`proxy.stores.policy`).
+The search ends at the top of a git checkout. Tables: `[replay]` with `ignore` and `optional`, `[live]` with `allow`
+and `map`, each a list of rules; `[retention]`, which counts in the operator's own file alone (`proxy.stores.policy`).
 """
 
 import tomllib
@@ -13,8 +13,14 @@ from typing import cast
 from proxy.border import Misuse
 
 NAME = "edgetape.toml"
-_TABLES = ("replay", "retention")
-_MEMBERS = ("ignore", "optional")
+_TABLES = ("replay", "live", "retention")
+_MEMBERS = {"replay": ("ignore", "optional"), "live": ("allow", "map")}
+_EXAMPLES = {
+    "ignore": "'body /metadata/trace'",
+    "optional": "'GET api.example.com/settings*'",
+    "allow": "'tool=search'",
+    "map": "'api.example.com=http://127.0.0.1:9000'",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,8 @@ class Configuration:
     path: Path | None = None
     ignore: Sequence[str] = ()
     optional: Sequence[str] = ()
+    allow: Sequence[str] = ()
+    map: Sequence[str] = ()
 
 
 def nearest(folder: Path) -> Configuration:
@@ -61,10 +69,16 @@ def content(path: Path) -> bytes:
 
 
 def _read(path: Path) -> Configuration:
-    said = table(path, content(path), "replay")
-    for name, value in said.items():
-        if name not in _MEMBERS:
-            raise Misuse(f"{path}: [replay] has no {name!r}", hint=f"it has {' and '.join(_MEMBERS)}")
+    raw = content(path)
+    lists = [said for name in _MEMBERS for said in _lists(path, table(path, raw, name), name)]
+    return Configuration(path, *lists)
+
+
+def _lists(path: Path, said: dict[str, object], name: str) -> list[Sequence[str]]:
+    members = _MEMBERS[name]
+    for member, value in said.items():
+        if member not in members:
+            raise Misuse(f"{path}: [{name}] has no {member!r}", hint=f"it has {' and '.join(members)}")
         if not isinstance(value, list) or not all(isinstance(rule, str) for rule in value):
-            raise Misuse(f"{path}: {name} is no list of rules", hint=f"{name} = ['body /metadata/trace']")
-    return Configuration(path, *(cast("Sequence[str]", said.get(name, ())) for name in _MEMBERS))
+            raise Misuse(f"{path}: {member} is no list of rules", hint=f"{member} = [{_EXAMPLES[member]}]")
+    return [cast("Sequence[str]", said.get(member, ())) for member in members]

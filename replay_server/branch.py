@@ -1,23 +1,25 @@
-"""A fork's part of a session: carries out what `fork` chooses, and keeps what came of it."""
+"""A live mode's part of a session: carries out what its venture chooses, and keeps what came of it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from replay_server.answer import Live, Recorded, Reply
 from replay_server.departures import Json, withheld_document
 from replay_server.findings import Forked, Gone, Withheld
-from replay_server.fork import Fork, idempotency_key
 from replay_server.labels import labels
 from replay_server.leak import carries
 from replay_server.ledger import Ledger
 from replay_server.live import Outing
-from replay_server.match import Match
+from replay_server.local import is_loopback
+from replay_server.match import Match, Tier
 from replay_server.normalise import Told, told
 from replay_server.problem import problem
 from replay_server.registry import Deed, Ruling
 from replay_server.standins import StandIns
 from replay_server.tape import Tape
+from replay_server.ventures.choice import Venture
+from replay_server.ventures.fork import idempotency_key
 from store.core.form import Asked, Endpoint, Form, first
 from store.core.redact import Redactor
 from store.labels.dialect import RequestLabels
@@ -27,82 +29,111 @@ _STANDS_IN = "it holds a stand-in for a secret that is not here: set the credent
 BLANK = Recorded(200, b"", ((b"Content-Type", b"application/json"),), "length", "complete")
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a live mode begins: what decides, the answer that a fork gives at its step, which is `step`, in words `said`.
+
+    `kept_back` must not leave; with `children_live` child runs go on as the mode's rules allow. `seq` is the event
+    that the new run leaves the recording at.
+    """
+
+    venture: Venture
+    seq: int
+    answer: Recorded = BLANK
+    step: int | None = None
+    said: str = ""
+    kept_back: Sequence[str] = ()
+    children_live: bool = False
+
+
 type Hear = Callable[[Iterable[bytes]], None]
 
 
 @dataclass(slots=True)
 class Branch:
-    """The branch of one session. `answer` is given at the fork's step, unless that goes live; `hear` is told what came
-    from no recording; `kept_back` must not leave.
-    """
+    """The branch of one session. `hear` is told what came from no recording."""
 
-    fork: Fork
+    start: Start
     tape: Tape
-    ledger: Ledger
     redactor: Redactor
     standins: StandIns
     hear: Hear
-    answer: Recorded
-    kept_back: Sequence[str] = ()
-    found: Forked = field(init=False)
+    found: Forked
 
-    def __post_init__(self) -> None:
-        self.found = Forked(self.tape.step(self.fork.at), self.fork.injection.words() or "asked anew")
+    @classmethod
+    def of(cls, start: Start, tape: Tape, redactor: Redactor, standins: StandIns, hear: Hear) -> "Branch":
+        """A branch that nothing has come of yet."""
+        found = Forked(start.step, start.said, mode=start.venture.mode)
+        return cls(start, tape, redactor, standins, hear, found)
 
-    def ask(self, match: Match, form: Form, raw: Asked, said: Told, live: Live) -> Reply | Outing | None:
-        """What becomes of a request; None: what a replay does."""
+    @property
+    def venture(self) -> Venture:
+        """What decides."""
+        return self.start.venture
+
+    def ask(
+        self, match: Match, form: Form, raw: Asked, said: Told, live: Live, ledger: Ledger, *, is_child: bool = False
+    ) -> Reply | Outing | Match:
+        """What becomes of a request; a match: what a replay does with that one."""
         place = said.endpoint._replace(**_server(form.endpoint))
         said = replace(said, endpoint=place)
         moved = replace(raw, endpoint=raw.endpoint._replace(**_server(form.endpoint)))
         asked_for = labels(replace(said.asked, endpoint=place))
         deed = Deed.of(place, asked_for)
-        choice = self.fork.choose(match, deed)
-        self.found.reached = self.fork.has_forked
+        by_record = is_child and not self.start.children_live
+        choice = self.venture.choose_for_child(match) if by_record else self.venture.choose(match, deed)
+        self.found.reached = self.venture.has_left
         match choice.course:
             case "inject":
-                self.hear([self.answer.body])
-                return None
+                self.hear([self.start.answer.body])
+                return match
             case "live":
                 assert choice.ruling is not None
-                why = self._unfit(moved)
+                changed = self.venture.changed(moved)
+                why = self._unfit(changed)
                 if why:
-                    return self._withheld(said, live, "", why, asked_for)
-                return self._outing(moved, live, asked_for, choice.ruling)
+                    return self._withheld(said, live, ledger, "", why, asked_for)
+                return self._outing(changed, live, ledger, asked_for, choice.ruling)
             case "refuse":
-                return self._withheld(said, live, self.fork.registry.allowing(deed), choice.why, asked_for)
-        self.found.stubbed += self.fork.has_forked
-        return None
+                rule = "" if by_record else self.venture.registry.allowing(deed)
+                return self._withheld(said, live, ledger, rule, choice.why, asked_for)
+            case "leave":
+                return replace(match, tier=Tier.EXHAUSTED if match.again else Tier.UNEXPECTED)
+        self.found.stubbed += self.venture.has_left
+        return match
 
-    def injects_at(self, index: int) -> bool:
-        """Whether a recorded exchange is the one that is answered otherwise."""
-        return index == self.fork.at and not self.fork.is_step_live
-
-    def _outing(self, moved: Asked, live: Live, asked_for: RequestLabels, ruling: Ruling) -> Outing:
+    def _outing(self, moved: Asked, live: Live, ledger: Ledger, asked_for: RequestLabels, ruling: Ruling) -> Outing:
         key = None
-        step = self.ledger.steps + 1
+        step = ledger.steps + 1
         if ruling.effect != "read":
             key = first(moved.headers, _KEY.lower()).decode("latin-1") or None
-            if key is None:
+            if key is None and self.venture.adds_keys:
                 key = idempotency_key(self.tape.run.id, step, moved.body)
                 moved = replace(moved, headers=(*moved.headers, (_KEY, key.encode())))
         said = told(moved, self.redactor)
-        ticket = self.ledger.request(said, live.version, None, replace(asked_for, idempotency_key=key))
+        asked_for = replace(labels(said.asked), idempotency_key=key)
+        ticket = ledger.request(said, live.version, None, asked_for)
         gone = Gone(step, moved.endpoint.place, ruling.effect, key)
         self.found.live.append(gone)
-        return Outing(moved, ticket, asked_for, self.ledger, gone, self.hear)
+        target = self.venture.target(moved.endpoint)
+        sent = moved if target is None else replace(moved, endpoint=target)
+        return Outing(moved.endpoint, sent, ticket, asked_for, ledger, gone, self.hear)
 
-    def _withheld(self, said: Told, live: Live, rule: str, why: str, asked_for: RequestLabels) -> Reply:
-        ticket = self.ledger.request(said, live.version, None, asked_for)
-        held = Withheld(self.ledger.steps, said.endpoint.place, why, rule)
+    def _withheld(self, said: Told, live: Live, ledger: Ledger, rule: str, why: str, asked_for: RequestLabels) -> Reply:
+        ticket = ledger.request(said, live.version, None, asked_for)
+        held = Withheld(ledger.steps, said.endpoint.place, why, rule)
         self.found.withheld.append(held)
         sentence = f"{held.place} was not let out: {why}" + (f"; to allow it: --allow '{rule}'" if rule else "")
         found: dict[str, Json] = withheld_document(held)
-        return self.ledger.reply(ticket, problem("withheld", sentence, found), live)
+        return ledger.reply(ticket, problem("withheld", sentence, found), live)
 
     def _unfit(self, moved: Asked) -> str:
         if any(name.lower() == b"upgrade" for name, _ in moved.headers):
-            return "it asks for another protocol, which a fork does not speak with real servers"
-        standins = {*self.standins.made, *(value.encode("utf-8", "surrogateescape") for value in self.kept_back)}
+            return "it asks for another protocol, which a live mode does not speak with real servers"
+        target = self.venture.target(moved.endpoint)
+        if target is not None and is_loopback(target.host):
+            return ""  # a fake of this machine: whatever stands for a secret is safe there
+        standins = {*self.standins.made, *(value.encode("utf-8", "surrogateescape") for value in self.start.kept_back)}
         return _STANDS_IN if carries(moved, standins) else ""
 
 

@@ -66,7 +66,7 @@ async def carry(outing: Outing, live: Live, upstream: Upstream, request: web.Bas
     await outing.ticket
     began_ns = time.monotonic_ns()
     try:
-        async with upstream.ask(outing.asked) as arriving:
+        async with upstream.ask(outing.sent) as arriving:
             return await _pass_on(outing, _Passing(arriving, live, began_ns), request)
     except Unreached as error:
         await outing.failed(error.kind, str(error), (time.monotonic_ns() - began_ns) // 1000)

@@ -67,7 +67,7 @@ class Control:
         findings.requests += live.is_request
         if self.objections.stopped.is_set():
             findings.after_stop += live.is_request
-            return _lines(live, "the replay was stopped by a drift")
+            return _lines(live, "edgetape has stopped this run: it left the recording")
         body = self.redactor.body(call.message, Content(b"application/json"))
         self.ledger.rpc(call, live, body)
         answered = self.stdio.answer(replace(call, message=body.content))
@@ -75,11 +75,11 @@ class Control:
             return _said(answered.lines)
         where = place(call.server, live)
         if answered.line is None:
-            self.objections.missing(where, answered.last, again=answered.last is not None)
+            self.objections.missed(where, answered.last, again=answered.last is not None)
             return _lines(live, f"edgetape replay: {where} is not in the recording")
         if answered.changes and self.goes_on():
-            self.objections.missing(where, None, again=False)
-            return _lines(live, f"edgetape fork: {where} has no equal in the recording, and is not started")
+            self.objections.missed(where, None, again=False)
+            return _lines(live, f"edgetape: {where} has no equal in the recording, and is not started")
         if answered.changes:
             step, seq = answered.line.step, answered.line.happening.event.seq
             cause = self.objections.drifted(step, seq, where, answered.changes)

@@ -1,4 +1,4 @@
-"""What a fork let out and what it held back, in words and as JSON."""
+"""What a live mode let out and what it held back, in words and as JSON."""
 
 from replay_server import paste
 from replay_server.findings import Forked, Gone, Withheld
@@ -6,19 +6,26 @@ from replay_server.findings import Forked, Gone, Withheld
 type Json = dict[str, Json] | list[Json] | str | int | bool | None
 
 
+_DONE = {"compare": "COMPARED", "sandbox": "SANDBOXED"}
+
+
 def headline(fork: Forked, agent_exit_code: int | None) -> str:
-    """The verdict on a fork that went as it was meant to, or that held something back."""
+    """The verdict on a live mode that went as it was meant to, or that held something back."""
     if fork.withheld:
         held = fork.withheld[0]
         more = f", and {len(fork.withheld) - 1} more" if len(fork.withheld) > 1 else ""
         return f"REFUSED at step {held.step}: {held.place} was not let out{more}"
+    said = f" ({fork.said})" if fork.said else ""
+    if fork.mode in _DONE:
+        return f"{_DONE[fork.mode]}{said}: the agent ended with {agent_exit_code or 0}"
     ended = f"; the agent ended with {agent_exit_code}" if agent_exit_code else ""
-    return f"FORKED at step {fork.step} ({fork.said}){ended}"
+    return f"FORKED at {'its misses' if fork.step is None else f'step {fork.step}'}{said}{ended}"
 
 
 def let_out(fork: Forked, *, confined: bool) -> str:
     """The end of the verdict: how much went live."""
-    said = f"{len(fork.live)} live, {fork.stubbed} from the recording after it"
+    after = " after it" if fork.step is not None else ""
+    said = f"{len(fork.live)} live, {fork.stubbed} from the recording{after}"
     return f"{said}; {'nothing else could get out' if confined else 'UNCONFINED: the agent could reach more'}"
 
 
@@ -36,6 +43,7 @@ def lines(fork: Forked, listed_max: int) -> list[str]:
 def document(fork: Forked) -> dict[str, Json]:
     """The member `fork` of the report."""
     return {
+        "mode": fork.mode,
         "step": fork.step,
         "said": fork.said,
         "reached": fork.reached,
@@ -63,5 +71,6 @@ def _gone(gone: Gone) -> dict[str, Json]:
 
 
 def _went(gone: Gone) -> str:
-    effect = "" if gone.effect == "read" else f"; {gone.effect}, receipt {gone.receipt or 'none'}, key {gone.key}"
+    key = f", key {gone.key}" if gone.key else ""
+    effect = "" if gone.effect == "read" else f"; {gone.effect}, receipt {gone.receipt or 'none'}{key}"
     return f"live: step {gone.step}, {gone.place}: {gone.failure or gone.status}{effect}"

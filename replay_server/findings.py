@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from replay_server.answer import Recorded
 from replay_server.drift import Causes, Change
 from replay_server.mapping import Mapped
 from store.core.jsontext import shown
@@ -79,11 +80,12 @@ class Withheld:
 
 @dataclass(slots=True)
 class Forked:
-    """What became of a fork: its step and what was said there, whether it was reached, and what followed."""
+    """What became of a live mode: of a fork its step and what was said there, whether it was reached; what followed."""
 
-    step: int
+    step: int | None
     said: str
     reached: bool = False
+    mode: str = "fork"
     stubbed: int = 0
     connections: int = 0
     live: list[Gone] = field(default_factory=list)
@@ -118,6 +120,7 @@ class Findings:
     fork: Forked | None = None
     edited: list[int] = field(default_factory=list)
     stopped_by_hand: bool = False
+    halted: Recorded | None = None  # what every request gets once the replay has ended early
     _causes: Causes = field(default_factory=Causes)
 
     def settle(self) -> None:

@@ -93,13 +93,13 @@ def markdown(report: Report) -> str:
 
 
 def _is_clean(report: Report) -> bool:
-    return report.verdict.startswith(("REPLAYED", "FORKED"))
+    return report.verdict.startswith(("REPLAYED", "FORKED", "COMPARED", "SANDBOXED"))
 
 
 def _suite(document: dict[str, Json]) -> str:
-    run = document["run"]
+    run, fork = document["run"], document["fork"]
     assert isinstance(run, dict)
-    return f"edgetape {'fork' if document['fork'] else 'replay'} of {run['name'] or run['id']}"
+    return f"edgetape {fork['mode'] if isinstance(fork, dict) else 'replay'} of {run['name'] or run['id']}"
 
 
 def _cases(document: dict[str, Json]) -> Iterator[_Case]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from replay_server.answer import Arrived
 from replay_server.findings import Gone
 from replay_server.ledger import Ledger
-from store.core.form import Asked
+from store.core.form import Asked, Endpoint
 from store.core.model import ErrorKind
 from store.labels.dialect import RequestLabels
 from store.labels.wire import Response
@@ -15,9 +15,13 @@ from store.ticket import Ticket
 
 @dataclass(slots=True)
 class Outing:
-    """A request as it is to leave. The first outcome that it is told counts; later ones are passed over."""
+    """A request for `place`, and as it is `sent`: elsewhere, where a fake plays the server.
 
-    asked: Asked
+    The first outcome that it is told counts; later ones are passed over.
+    """
+
+    place: Endpoint
+    sent: Asked
     ticket: Ticket
     labels: RequestLabels
     ledger: Ledger
@@ -28,7 +32,7 @@ class Outing:
     def answered(self, arrived: Arrived) -> Ticket:
         """An answer has come, whole or not."""
         if self.recorded is None:
-            self.recorded, told = self.ledger.arrived(self.ticket, arrived, self.labels, self.asked.endpoint)
+            self.recorded, told = self.ledger.arrived(self.ticket, arrived, self.labels, self.place)
             self.gone.status, self.gone.receipt = arrived.answer.status, told.receipt
             self.gone.tools = told.tools
             answer = arrived.answer

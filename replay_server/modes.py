@@ -36,15 +36,14 @@ class Policy:
     on_miss: OnMiss = "fail"
     repeat_last: bool = False
 
-    def check(self, *, ci: bool) -> None:
-        """Raises NotAllowed for a policy that would let something out."""
+    def check(self, *, ci: bool, goes_live: bool = False) -> None:
+        """Raises NotAllowed for a policy that would let something out where nothing may."""
         if self.on_miss == "fail":
             return
         if ci:
             raise NotAllowed(f"--on-miss {self.on_miss} is not allowed where CI is set", hint="take --on-miss fail")
-        raise NotAllowed(
-            f"a replay never goes live: --on-miss {self.on_miss} is not to be had", hint="take --on-miss fail"
-        )
+        if not goes_live:
+            raise NotAllowed(f"--on-miss {self.on_miss} goes live, and there is no way out", hint="take --on-miss fail")
 
     def act(self, tier: Tier) -> Act:
         """Serve from the recording, refuse this request, or end the replay."""
@@ -81,6 +80,11 @@ class Pace:
     def wait_s(self, recorded_us: int) -> float:
         """How long to wait before a piece that came after `recorded_us` microseconds."""
         return recorded_us / 1e6 / self.speed
+
+
+def is_ci(environment: Mapping[str, str]) -> bool:
+    """Whether this runs in continuous integration, as these say by the variable CI."""
+    return environment.get("CI", "").lower() in ("1", "true")
 
 
 def exit_code(counts: Mapping[str, int], agent: int | None) -> int:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replay_server import ledger
-from replay_server.injection import Injection
 from replay_server.modes import OnDrift, OnMiss
 from replay_server.order import Order
 from replay_server.pause import Pause
-from replay_server.registry import Registry
+from replay_server.plan import Plan
+from replay_server.ventures.choice import Children
 from store.core.base import Base
 from store.core.redact import Redactor
 
@@ -25,20 +25,18 @@ def _nobody(port: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ForkOptions:
-    """What a fork adds: its step, what is said there, what may go live, and the way out.
+class LiveOptions:
+    """What a live mode adds: its `plan`, and the way out.
 
-    `registry` holds the model servers, too. `roots` are PEM certificates that a server's own may lead to; `standins`
-    what was put into the agent's environment in place of credentials that are not there.
+    `roots` are PEM certificates that a server's own may lead to; `standins` what was put into the agent's environment
+    in place of credentials that are not there; with `children` "live" child runs go on as the mode's rules allow.
     """
 
-    step: int
-    registry: Registry
+    plan: Plan
     dial: "Dial"
     roots: bytes
-    injection: Injection = field(default_factory=Injection)
-    is_step_live: bool = False
     standins: Sequence[str] = ()
+    children: Children = "recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class ReplayOptions:
 
     `local` is "pass" (a listener of the agent's own is tunnelled to) or "record" (it is answered from the recording).
     `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's. `redactor` is the one that
-    made the opening; without it there is a new one that knows `secrets`. With `fork` it is a fork, and goes live;
+    made the opening; without it there is a new one that knows `secrets`. With `live` it is one of the live modes;
     `bases` are servers that ports of ours stand for;
     with `pause` answers are held until somebody lets them go; `unverified` serves events that do not fit together.
     """
@@ -72,5 +70,5 @@ class ReplayOptions:
     bases: tuple[Base, ...] = ()
     opening: ledger.Opening = field(default=ledger.opening)
     redactor: Redactor | None = None
-    fork: ForkOptions | None = None
+    live: LiveOptions | None = None
     pause: Pause | None = None

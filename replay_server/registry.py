@@ -125,6 +125,11 @@ class Registry:
         rows = (Rule(host=f"{host}:{port}", models_only=True) for host, port in dict.fromkeys(servers))
         return Registry((*self.rules, *rows))
 
+    def names(self, host: str, port: int) -> bool:
+        """Whether some of what is for there may go live."""
+        hosts = (host, f"{host}:{port}")
+        return any(rule.is_live and any(fnmatchcase(one, rule.host) for one in hosts) for rule in self.rules)
+
     def rule(self, deed: Deed) -> Ruling:
         """Whether a request may go live."""
         found = next((rule for rule in self.rules if rule.covers(deed)), None)

@@ -16,10 +16,11 @@ The JSON is one object:
 - mapped: the ids that the agent made up anew, each {step, pointer, recorded, live, count}: where it was met first,
   both values as JSON text, how often; ids of JSON-RPC messages are told together by their place
 - refused: what tried to get out past the replay server, in words
-- confinement: "confined" or "unconfined"; upstream_connections: 0, but in a fork
-- fork: null in a replay; else {step, said, reached, stubbed, live, withheld}: live are requests that went out, each
-  {step, request, effect, idempotency_key, status, receipt, failure}; withheld are {step, request, why, rule}; step is
-  that of the fork's own run; stubbed counts answers from the recording after the fork; refused counts withheld, too
+- confinement: "confined" or "unconfined"; upstream_connections: 0, but in a live mode
+- fork: null in a replay; else of a live mode {mode, step, said, reached, stubbed, live, withheld}: mode is fork,
+  compare or sandbox; step the fork's, else null; live are requests that went out, each {step, request, effect,
+  idempotency_key, status, receipt, failure}; withheld are {step, request, why, rule}; their step is that of the new
+  run; stubbed counts answers from the recording once it was left; refused counts withheld, too
 - clients: {distrusted, silent, h2_only: {host: connections}, malformed, hung}
 - ignored: {rule: places taken out}; allowed: {rule: optional requests}; a rule that came with edgetape has its agent's
   name before it, agent_rules is the version of those
@@ -107,7 +108,7 @@ def report(
         "local_tools": dict(found.local_tools),
         "failures": list(found.failures),
     }
-    mode = "fork" if found.fork else "replay"
+    mode = found.fork.mode if found.fork else "replay"
     told = (f"{mode} of {name or 'run'} {run}", *lines(found, clients, counts, ending, stale))
     return Report(document, counts, said, int(code), told)
 

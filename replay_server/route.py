@@ -4,6 +4,7 @@ So a request for another model goes to the same place, and differs in its model.
 """
 
 import re
+from urllib.parse import quote
 
 from store.core.form import Endpoint, Form
 
@@ -23,6 +24,13 @@ def split(place: Endpoint) -> tuple[Endpoint, str]:
     kind = str(found.lastgroup)
     start, end = found.span(kind)
     return place._replace(path=place.path[:start] + _PLACEHOLDER + place.path[end:]), found[kind].decode("latin-1")
+
+
+def respelled(place: Endpoint, model: str) -> Endpoint | None:
+    """The endpoint with another model in its path, None where the path names none."""
+    bare, known = split(place)
+    spelled = quote(model, safe=":@.-_~").encode()
+    return place._replace(path=bare.path.replace(_PLACEHOLDER, spelled, 1)) if known else None
 
 
 def named(form: Form) -> str:

@@ -1,8 +1,8 @@
 """The replay server: a proxy and base URL on loopback that answers from a recorded run.
 
 Rules kept here:
-- The upstream client is constructed for a fork and for nothing else; without one the only connections that are made go
-  to listeners of the agent itself.
+- The upstream client is constructed for a live mode and for nothing else; without one the only connections that are
+  made go to listeners of the agent itself.
 - Every request gets an answer, or the failure that was recorded; what goes wrong in here is told, never passed over.
 """
 
@@ -10,31 +10,30 @@ import asyncio
 import os
 import ssl
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from replay_server import ledger
-from replay_server.answer import Live, Recorded, Reply, build
-from replay_server.branch import BLANK
+from replay_server.answer import Live, Reply, build
+from replay_server.branch import Start
 from replay_server.certificates import Certificates
 from replay_server.connect import Front
 from replay_server.door import Door, Doors
 from replay_server.findings import Clients
-from replay_server.fork import Fork
 from replay_server.holding import hold
 from replay_server.live import Outing
 from replay_server.local import is_loopback, reach, tunnel
-from replay_server.modes import NotAllowed, Pace, Policy
+from replay_server.modes import Pace, Policy, is_ci
 from replay_server.normalise import Rules
-from replay_server.options import ForkOptions, ReplayOptions
+from replay_server.options import LiveOptions, ReplayOptions
 from replay_server.report import Report, report
 from replay_server.request import door_of, origin_form, read
 from replay_server.send import Sent, send
 from replay_server.session import Session
 from replay_server.sockets.dialogue import Dialogue
-from replay_server.sockets.handshake import is_socket
 from replay_server.sockets.speech import speak
 from replay_server.tape import Tape
 from replay_server.target import Authority
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 _END_S_MAX = 1.0
 
 
-__all__ = ["CannotListen", "ForkOptions", "ReplayOptions", "ReplayServer"]
+__all__ = ["CannotListen", "LiveOptions", "ReplayOptions", "ReplayServer"]
 
 
 class CannotListen(EdgetapeError):
@@ -69,7 +68,7 @@ class ReplayServer:
     ) -> None:
         """Reads the run's events. Raises BadRule, NotAllowed for options that cannot be, Unlinked, StoreUnusable."""
         policy = Policy(options.on_drift, options.on_miss, options.repeat_last)
-        policy.check(ci=os.environ.get("CI", "").lower() in ("1", "true"))
+        policy.check(ci=is_ci(os.environ), goes_live=options.live is not None)
         self.options = options
         self.port = 0
         self.bases: tuple[Base, ...] = ()
@@ -80,12 +79,12 @@ class ReplayServer:
         tape = Tape(reader, run, self._rules, unverified=options.unverified)
         self._certificates = Certificates(authority, datetime.fromisoformat(run.opened), datetime.now(UTC))
         redactor = options.redactor or Redactor(options.secrets)
-        fork, answer, seq = _fork(tape, options.fork) if options.fork else (None, BLANK, run.events - 1)
+        start = _start(tape, options.live) if options.live else None
+        seq = start.seq if start else run.events - 1
         parent = Parent(run=run.id, seq=seq, event_hash=reader.event_hash(run.id, seq).hex())
         self._ledger = ledger.Ledger(writer, redactor, options.opening(parent))
-        standins = options.fork.standins if options.fork else ()
         self.session = Session(
-            tape, self._ledger, redactor, policy, options.order, options.use_map, self.stopped, fork, answer, standins
+            tape, self._ledger, redactor, policy, options.order, options.use_map, self.stopped, start
         )
         self._upstream: Upstream | None = None
         self._doors = Doors(self._answer, self.clients)
@@ -102,10 +101,10 @@ class ReplayServer:
         """Listens. Raises CannotListen."""
         self.port = await self._listen(self.options.listen_port, None)
         self.bases = tuple([base.at(await self._listen(base.listens, base)) for base in self.options.bases])
-        if self.options.fork is not None:
+        if self.options.live is not None:
             from replay_server.upstream import Upstream  # not even loaded where nothing may go out
 
-            self._upstream = Upstream(self.options.fork.dial, self.options.fork.roots)
+            self._upstream = Upstream(self.options.live.dial, self.options.live.roots)
 
     async def _listen(self, port: int, base: Base | None) -> int:
         """Listens on one port, which stands for a server where `base` says so; returns it."""
@@ -273,15 +272,9 @@ class ReplayServer:
         return Sent(keep_alive=False)
 
 
-def _fork(tape: Tape, told: ForkOptions) -> tuple[Fork, Recorded, int]:
-    """The fork, the answer at its step, and the seq that it leaves the recording at. Raises NotAllowed."""
-    at = tape.at(told.step)
-    if at is None:
-        raise NotAllowed(f"step {told.step} is no exchange of this run", hint=f"edgetape show {tape.run.id}")
-    outcome = tape.outcome(at)
-    answer = told.injection.apply(outcome if isinstance(outcome, Recorded) and not is_socket(outcome) else BLANK)
-    fork = Fork(at, told.registry, told.injection, tape.is_done, told.is_step_live)
-    return fork, answer, tape.exchanges[at].request.seq
+def _start(tape: Tape, told: LiveOptions) -> Start:
+    """How a live mode begins. Raises NotAllowed."""
+    return replace(told.plan.start(tape), kept_back=told.standins, children_live=told.children == "live")
 
 
 def _is_end(error: ssl.SSLError) -> bool:

@@ -1,31 +1,29 @@
 """One run being replayed by one agent: decides each request, keeps the findings, writes the replay's own run."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from replay_server import drift
 from replay_server.answer import Live, Recorded, Reply, build, failure
-from replay_server.branch import BLANK, Branch
+from replay_server.branch import Branch, Start
 from replay_server.control import Control
 from replay_server.dependence import Dependences
 from replay_server.echoes import Echoes, answer_ids, request_fields
 from replay_server.findings import Findings, Reordered
-from replay_server.fork import Fork
 from replay_server.grouping import Groups
 from replay_server.kin import Kin
-from replay_server.labels import TELEMETRY, kind
 from replay_server.ledger import Ledger
 from replay_server.live import Outing
 from replay_server.match import Match, Matcher, Tier
 from replay_server.modes import Policy
-from replay_server.normalise import Normal, Told, told
+from replay_server.normalise import Told, told
 from replay_server.objection import Objections
 from replay_server.objection import told as told_of
 from replay_server.order import Order
 from replay_server.provenance import Provenance
 from replay_server.recollection import Recollection
 from replay_server.route import named
+from replay_server.search import Search
 from replay_server.sockets.dialogue import Dialogue, Setting
 from replay_server.sockets.opening import Sockets
 from replay_server.standins import StandIns
@@ -33,6 +31,7 @@ from replay_server.stdio import Stdio
 from replay_server.tape import CONNECT, Refusal, Tape
 from replay_server.transcript import Transcript
 from replay_server.turns import Turns
+from replay_server.wording import headline
 from store.core.control.calls import is_ours
 from store.core.form import Asked, Form, Pairs
 from store.core.redact import Redactor
@@ -53,10 +52,9 @@ class _Ask:
 
 @dataclass(slots=True)
 class Session:
-    """Two sessions never share anything that moves. `stopped` is set by the drift that ends the replay.
+    """Two sessions never share anything that moves. `stopped` is set by what ends the replay early.
 
-    A `fork` leaves the recording at its step, where `answer` is given; `kept_back` are further stand-ins that must not
-    reach a real server.
+    With a `start` it is one of a live mode.
     """
 
     tape: Tape
@@ -66,13 +64,11 @@ class Session:
     order: Order = "causal"
     use_map: bool = True
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    fork: Fork | None = None
-    answer: Recorded = BLANK
-    kept_back: Sequence[str] = ()
+    start: Start | None = None
     findings: Findings = field(init=False)
     _objections: Objections = field(init=False)
     _groups: Groups = field(init=False)
-    _kin: Kin = field(init=False)
+    _search: Search = field(init=False)
     _matcher: Matcher = field(init=False)
     _standins: StandIns = field(init=False)
     _turns: Turns = field(init=False)
@@ -82,24 +78,25 @@ class Session:
 
     def __post_init__(self) -> None:
         self.findings = Findings(len(self.tape.exchanges))
-        self._objections = Objections(self.findings, self.policy, self.stopped)
+        ends_on_miss = self.start is not None and self.start.venture.ends_on_miss
+        self._objections = Objections(self.findings, self.policy, self.stopped, ends_on_miss)
         transcript, self._groups = Transcript(self.tape), Groups.of(self.tape)
-        self._kin = Kin(self.tape.run.id, self.ledger.run, self.tape.names)
+        kin = Kin(self.tape.run.id, self.ledger.run, self.tape.names)
         provenance = Provenance(transcript.said, transcript.inputs()) if self.use_map else None
         self._matcher = Matcher(self._groups.each, self.tape.form, provenance)
+        self._search = Search(self.tape, kin, self._groups, self._matcher, self.findings)
         self._turns = Turns(self.order, self._matcher, Dependences(self._matcher.lanes, transcript.spoken))
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
         stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
         self._control = Control(recollection, stdio, self.ledger, self.redactor, self._objections)
         spoken = (self.tape, self.ledger, self.redactor, self._matcher, self._standins, self._objections)
-        self._sockets = Sockets(Setting(*spoken, lambda: self._has_forked))
-        if self.fork is not None:
+        self._sockets = Sockets(Setting(*spoken, lambda: self._has_left))
+        if self.start is not None:
             hear = provenance.hear if provenance is not None else lambda _: None
-            about = (self.fork, self.tape, self.ledger, self.redactor, self._standins)
-            self._branch = Branch(*about, hear, self.answer, self.kept_back)
+            self._branch = Branch.of(self.start, self.tape, self.redactor, self._standins, hear)
             self.findings.fork = self._branch.found
-            self._control.goes_on = lambda: self._has_forked
+            self._control.goes_on = lambda: self._has_left
 
     def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing | Dialogue:
         """Answers one request, or says what is to go out. `placed` says that it named whom it is for itself."""
@@ -109,11 +106,12 @@ class Session:
         said = told(raw, self.redactor)
         if self.stopped.is_set():
             return self.ledger.reply(self._log(said, live, None), self._objections.after_stop(), live)
-        form, match = self._find(said, placed=placed)
+        form, match, is_child = self._search.find(said, placed=placed)
         if self._branch is not None:
-            went = self._branch.ask(match, form, raw, said, live)
-            if went is not None:
+            went = self._branch.ask(match, form, raw, said, live, self.ledger, is_child=is_child)
+            if not isinstance(went, Match):
                 return went
+            match = went
         ticket = self._log(replace(said, endpoint=form.endpoint), live, match.index)
         ask = _Ask(form, said.asked.headers, live, ticket)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
@@ -135,7 +133,7 @@ class Session:
     def connects(self, host: str, port: int) -> bool:
         """Whether a CONNECT succeeds: not if the next that the recording has of that server is one that failed."""
         index = self.tape.failed_connect(host, port, self._matcher.served)
-        if index is None or self.stopped.is_set() or self._has_forked:
+        if index is None or self.stopped.is_set() or (self._branch and self._branch.venture.dials(host, port)):
             return True
         form = Form(self.tape.endpoints[index], {})
         rule = self._groups.each[index][1]
@@ -154,7 +152,7 @@ class Session:
 
     def finish(self) -> Findings:
         """The findings of the whole replay, what was never requested included."""
-        if not self.stopped.is_set() and not self._has_forked and not self.findings.stopped_by_hand:
+        if not self.stopped.is_set() and not self._has_left and not self.findings.stopped_by_hand:
             waiting = self._matcher.never_requested()
             asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
             left = self._sockets.never_said() + self._control.never_asked()
@@ -167,31 +165,8 @@ class Session:
         return self._objections.failed(sentence)
 
     @property
-    def _has_forked(self) -> bool:
-        return self._branch is not None and self._branch.fork.has_forked
-
-    def _find(self, said: Told, *, placed: bool) -> tuple[Form, Match]:
-        """The best match; a request that names no authority is tried as one for each that it can be for."""
-        asked = said.asked
-        normal = self.tape.rules.normal(asked)
-        run = self._kin.run(said.run, lambda run: self._match(normal, run))
-        best = self._match(normal, run)
-        if not placed:
-            for one in self.tape.authorities(asked.endpoint.method, normal.form.endpoint.path):
-                moved = asked.endpoint._replace(scheme=one.scheme, host=one.host, port=one.port)
-                tried = self.tape.rules.normal(replace(asked, endpoint=moved))
-                match = self._match(tried, run)
-                if _RANKS[match.tier] < _RANKS[best.tier]:
-                    normal, best = tried, match
-        if best.tier is Tier.UNEXPECTED and kind(replace(asked, endpoint=normal.form.endpoint)) == TELEMETRY:
-            best = Match(Tier.OPTIONAL)
-        self.findings.ignored.update(normal.counts)
-        if best.tier is Tier.OPTIONAL and normal.optional:
-            self.findings.allowed[normal.optional] += 1
-        return normal.form, best
-
-    def _match(self, normal: Normal, run: str) -> Match:
-        return self._matcher.find(normal.form, self._groups.optional(normal), run)
+    def _has_left(self) -> bool:
+        return self._branch is not None and self._branch.venture.has_left
 
     def _served(self, match: Match, ask: _Ask) -> Reply | Dialogue:
         match match.tier:
@@ -203,7 +178,7 @@ class Session:
                 self.findings.matched += 1
         if match.index is None:
             return self._reply(ask, _NOTHING)
-        if match.tier is not Tier.OPTIONAL and not self._has_forked:
+        if match.tier is not Tier.OPTIONAL and not self._has_left:
             self._check_order(match.index)
         return self._serve(match.index, match.tier, ask)
 
@@ -212,8 +187,8 @@ class Session:
         return self._give(index, tier, ask)
 
     def _give(self, index: int, tier: Tier, ask: _Ask) -> Reply | Dialogue:
-        injects = self._branch is not None and self._branch.injects_at(index)
-        outcome = self._branch.answer if self._branch is not None and injects else self.tape.outcome(index)
+        injects = self._branch is not None and self._branch.venture.injects_at(index)
+        outcome = self._branch.start.answer if self._branch is not None and injects else self.tape.outcome(index)
         match outcome:
             case Refusal(reason):
                 return self._unserved(index, reason, ask)
@@ -262,9 +237,11 @@ class Session:
     def _missed(self, match: Match, ask: _Ask) -> Reply:
         nearest = None if match.index is None else self.tape.step(match.index)
         again = match.tier is Tier.EXHAUSTED
-        return self._reply(
-            ask, self._objections.missed(named(ask.form), nearest, again=again, detail=self._expected(None))
-        )
+        detail = "" if again else self._expected(None)
+        if match.index is not None and not again:
+            first = drift.changes(self.tape.form(match.index), ask.form)[0]
+            detail = f"the nearest is step {nearest}, which differs: {headline(first)}"
+        return self._reply(ask, self._objections.missed(named(ask.form), nearest, again=again, detail=detail))
 
     def _check_order(self, index: int) -> None:
         before = self._turns.missing(index)
@@ -285,6 +262,3 @@ class Session:
 
     def _reply(self, ask: _Ask, said: Recorded, kept: Recorded | None = None) -> Reply:
         return self.ledger.reply(ask.ticket, said, ask.live, kept)
-
-
-_RANKS = {tier: rank for rank, tier in enumerate(Tier)}

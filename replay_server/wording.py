@@ -44,13 +44,15 @@ def verdict(found: Findings, counts: dict[str, int], ending: Ending, code: int) 
             said = f"NOT SERVED: {found.unserved[0].detail}{_more(len(found.unserved))}"
         case Exit.REFUSED if ending.attempts:
             said = f"REFUSED: {ending.attempts[0]}{_more(len(ending.attempts))}"
+        case Exit.UNEXPECTED if found.fork is not None and found.unexpected and found.fork.mode != "fork":
+            said = f"LEFT THE RECORDING at request {found.unexpected[0].number}: {found.unexpected[0].place}"
         case Exit.UNEXPECTED if found.unexpected:
             said = f"UNEXPECTED: {found.unexpected[0].place} is not in the recording{_more(counts['unexpected'])}"
         case Exit.UNEXPECTED if found.exhausted:
             said = f"EXHAUSTED: {found.exhausted[0].place} was asked for more often than recorded"
             said += _more(len(found.exhausted))
         case Exit.DRIFTED if found.drifts:
-            said = f"DRIFTED at step {found.drifts[0].step}: {_headline(found.drifts[0].changes[0])}"
+            said = f"DRIFTED at step {found.drifts[0].step}: {headline(found.drifts[0].changes[0])}"
             said += _more(len(found.drifts))
         case Exit.DRIFTED if found.reordered:
             first = found.reordered[0]
@@ -67,7 +69,7 @@ def _calm(found: Findings, counts: dict[str, int], ending: Ending) -> str:
     """The verdict where nothing is wrong."""
     if found.stopped_by_hand:
         return f"STOPPED by hand at step {found.stopped_at}"
-    if found.fork is not None:
+    if found.fork is not None and (found.fork.mode != "fork" or found.fork.step is not None or found.fork.reached):
         return departures.headline(found.fork, ending.agent_exit_code)
     answered = counts["matched"] + counts["mapped"]
     said = f"REPLAYED: {_all(found.exchanges)}"
@@ -127,11 +129,11 @@ def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: End
 
 def drift_lines(drift: Drifted) -> list[str]:
     """One first cause as a person reads it."""
-    lines = [f"drifted at step {drift.step}: {_headline(drift.changes[0])}", f"  request:  {drift.place}"]
+    lines = [f"drifted at step {drift.step}: {headline(drift.changes[0])}", f"  request:  {drift.place}"]
     for number, change in enumerate(drift.changes[:CHANGES_LISTED_MAX]):
         recorded, live = change.values
         if number:
-            lines.append(f"  also:     {_headline(change)}")
+            lines.append(f"  also:     {headline(change)}")
         if change.place != "secret":
             lines += [f"  recorded: {recorded}", f"  live:     {live}"]
         if change.rule:
@@ -161,7 +163,8 @@ def _client_lines(clients: Clients) -> list[str]:
     return lines
 
 
-def _headline(change: Change) -> str:
+def headline(change: Change) -> str:
+    """One place that differs, in a line."""
     detail = f" ({change.detail})" if change.detail else ""
     return f"{change.kind}, {paste.line(change.where)}{detail}"
 

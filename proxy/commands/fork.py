@@ -1,29 +1,19 @@
 """`edgetape fork`: run an agent again up to a step, answer that otherwise, and let it go on from there."""
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from proxy import loop
 from proxy.agent.bases import bases_in
 from proxy.border import Misuse, Wrapper
-from proxy.options import Shared, options
-from proxy.settings import Local, OnDrift, Order
-from proxy.stores import upkeep
+from proxy.options import options
+from proxy.settings import Children, Local, OnDrift, Order
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
-    from proxy.confined.confinement import Confinement, Unconfined
-    from replay_server.injection import Injection
-    from replay_server.options import ForkOptions
-    from replay_server.registry import Registry
-    from store.reader import Reader, RunInfo
-
-DECLINED = 1
+    from proxy.outbound.voyage import Proposal
 
 _EPILOG = """\b
 Exit codes: the agent's own when nothing was held back; 43 refused (a request that no rule lets out, or an attempt to
@@ -32,15 +22,6 @@ get past edgetape); 1 you said no; 40 drifted, 41 unexpected before the step was
 \b
 A value of --set that is no JSON is a string: --set /rows/0/severity=high
 """
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What is to happen at which step, and the rules for what may leave."""
-
-    step: int
-    injection: "Injection"
-    registry: "Registry"
 
 
 class Given(TypedDict):
@@ -53,6 +34,7 @@ class Given(TypedDict):
     cut_after: int | None
     live_step: bool
     allowed: Sequence[str]
+    children: Children
     yes: bool
     upstream_ca: Path | None
     on_drift: OnDrift
@@ -81,6 +63,7 @@ class Given(TypedDict):
     "cut-after",
     "live-step",
     "allow",
+    "children",
     "yes",
     "upstream-ca",
     "on-drift",
@@ -101,121 +84,72 @@ class Given(TypedDict):
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
     """Replay RUN up to step --at, answer that step as told, and go on from there.
 
+    RUN may be a file that `edgetape pin` or `export` wrote: it is taken into the store first.
+
     After the step, requests to the recording's models go to the real servers; all others only where --allow lets
     them, else they are answered from the recording, or refused.
     """
     # First of all: a process that has threads or an open store cannot be confined any more.
-    from proxy.confined.confinement import Unconfined, enter
+    from proxy.outbound.voyage import Terms, Voyage, carried_out, confined
 
-    said = _said(given)
-    confinement = Unconfined("as asked") if given["no_confine"] else enter(given["allowed_ports"], goes_live=True)
-    if isinstance(confinement, Unconfined) and not given["no_confine"]:
-        raise Misuse(
-            f"a fork goes live, and the agent cannot be confined: {confinement.reason}",
-            hint=confinement.hint or "--no-confine lets it run with the network it has",
-        )
+    proposal = _proposed(given)
+    ports = given["allowed_ports"]
+    confinement = confined("fork", ports, no_confine=given["no_confine"])
 
-    from proxy.agent.process import AgentNotStarted
-    from proxy.agent.revival import revival
     from proxy.configuration import nearest
     from proxy.sessions.ending import Outlets, tell
-    from proxy.sessions.replaying import Stage, replay
-    from replay_server.modes import NotAllowed
     from replay_server.server import ReplayOptions
-    from store.authority import Authority
-    from store.core import redact
-    from store.reader import Reader
 
-    shared: Shared = context.obj
     talk = Talk.of(context)
-    with Reader.open(shared.store, shared.keys) as reader:
-        info = reader.find(run)
-        revived = revival(reader, info, argv, os.environ)
-        fork = _agreed(talk, reader, info, said, given, confinement, revived.standins)
-        if fork is None:
-            talk.always("edgetape: nothing was started")
-            return DECLINED
-        options = ReplayOptions(
-            on_drift=given["on_drift"],
-            grace_s=given["grace"],
-            order=given["order"],
-            pace=given["pace"],
-            local=given["local"],
-            bases=bases_in(given["reverse"]),
-            ignore=(*nearest(Path.cwd()).ignore, *given["ignored"]),
-            optional=nearest(Path.cwd()).optional,
-            secrets=redact.secrets_of(revived.environment),
-            unverified=given["unverified"],
-            fork=fork,
-        )
-        authority = Authority.open_or_create(shared.authority)
-        with upkeep.opened(talk, shared) as writer:
-            stage = Stage(reader, writer, authority, confinement, given["allowed_ports"])
-            try:
-                report = loop.run(talk, replay(stage, info, revived, options))
-            except AgentNotStarted as error:
-                talk.error(str(error), error.hint)
-                return error.exit_code
-            except NotAllowed as error:
-                raise Misuse(str(error), hint=error.hint) from error
+    configured = nearest(Path.cwd())
+    options = ReplayOptions(
+        on_drift=given["on_drift"],
+        grace_s=given["grace"],
+        order=given["order"],
+        pace=given["pace"],
+        local=given["local"],
+        bases=bases_in(given["reverse"]),
+        ignore=(*configured.ignore, *given["ignored"]),
+        optional=configured.optional,
+        unverified=given["unverified"],
+    )
+    terms = Terms(given["yes"], given["upstream_ca"], given["children"], ports)
+    report = carried_out(talk, context.obj, Voyage(run, argv, proposal, options, terms), confinement)
+    if isinstance(report, int):
+        return report
     return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
 
 
-def _said(given: Given) -> _Said:
+def _proposed(given: Given) -> "Proposal":
     """What the command line says of the step and of what may leave. Raises Misuse."""
+    from proxy.configuration import nearest
+    from proxy.outbound.voyage import Proposal
     from replay_server.injection import Edit, Injection
     from replay_server.modes import NotAllowed, Pace
     from replay_server.normalise import Rules
+    from replay_server.plan import ForkPlan
     from replay_server.registry import Registry
     from replay_server.rules import BadRule
 
-    step, path = given["at"], given["respond"]
+    step, path, is_live = given["at"], given["respond"], bool(given["live_step"])
     if step is None:
         raise Misuse("say at which step the fork leaves the recording", hint="--at 8; `edgetape show RUN` numbers them")
+    filed = nearest(Path.cwd()).allow
     try:
         Pace.parse(given["pace"])
         Rules.of(given["ignored"])
-        registry = Registry.of(given["allowed"])
+        registry = Registry.of((*given["allowed"], *filed))
         edits = tuple(Edit.parse(text) for text in given["edits"])
     except (BadRule, NotAllowed) as error:
         raise Misuse(str(error), hint=error.hint) from error
-    body = None if path is None else path.read_bytes()
-    injection = Injection(body, given["status"], edits, given["cut_after"])
-    if injection.is_any == bool(given["live_step"]):
-        fault = "has two answers" if given["live_step"] else "has no other answer than the recorded one"
+    injection = Injection(None if path is None else path.read_bytes(), given["status"], edits, given["cut_after"])
+    if injection.is_any == is_live:
+        fault = "has two answers" if is_live else "has no other answer than the recorded one"
         raise Misuse(f"step {step} {fault}", hint="say --set, --respond, --status or --cut-after, or else --live-step")
-    return _Said(step, injection, registry)
-
-
-def _agreed(
-    talk: Talk,
-    reader: "Reader",
-    run: "RunInfo",
-    said: _Said,
-    given: Given,
-    confinement: "Confinement | Unconfined",
-    standins: Sequence[str],
-) -> "ForkOptions | None":
-    """What the server is told of the fork, once somebody has agreed to what may leave; else None."""
-    from proxy.confined.confinement import Unconfined
-    from proxy.outbound import consent
-    from proxy.outbound.dial import route_of
-    from proxy.outbound.ferry import Ferry, reach
-    from replay_server.options import ForkOptions
-    from store import trust
-    from store.exchange import exchanges
-
-    servers = consent.model_servers(exchanges(reader.events(run.id)), said.step)
-    registry = said.registry.with_models((server.host, server.port) for server in servers)
-    if not consent.agree(talk, consent.announcement(said.step, servers, registry), yes=given["yes"]):
-        return None
-    ferry = None if isinstance(confinement, Unconfined) else confinement.ferry
-    return ForkOptions(
-        step=said.step,
-        registry=registry,
-        dial=reach(route_of(os.environ)) if ferry is None else Ferry(ferry).dial,
-        roots=trust.server_roots(os.environ, given["upstream_ca"]),
-        injection=said.injection,
-        is_step_live=bool(given["live_step"]),
-        standins=standins,
+    return Proposal(
+        f"from step {step} on this may leave this machine:",
+        registry,
+        lambda whole: ForkPlan(step, whole, injection, is_live),
+        since=step,
+        filed=filed,
     )

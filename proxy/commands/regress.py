@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from proxy.border import OUR_FAILURE, Wrapper
+from proxy.border import COMMAND, OUR_FAILURE, Parted
 from proxy.options import Shared, options
 from proxy.output import as_json_text, keep, table
 from proxy.talk import Talk
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from proxy.sessions.regression import Outcome
 
 SCHEMA = "edgetape/regress-report/1"
-COMMAND = "edgetape.command"
 
 _EPILOG = """\b
 SELECTION are conditions that all must hold (workflow=contracts, name=nightly*, since=30d, mode=record), runs, or tapes.
@@ -48,19 +47,9 @@ class Given(TypedDict):
     as_json: bool
 
 
-class Parted(Wrapper):
-    """A verb with a list of words and, behind `--`, a command: click itself forgets where the one ends."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keeps the command aside, in `ctx.meta`."""
-        at = args.index("--") if "--" in args else len(args)
-        ctx.meta[COMMAND] = args[at + 1 :]
-        return super().parse_args(ctx, args[:at])
-
-
 @click.command(cls=Parted, short_help="Replay many recordings with today's agent.", epilog=_EPILOG)
 @click.argument("words", metavar="SELECTION... [-- COMMAND...]", nargs=-1, required=True)
-@options("jobs", "on-drift", "ignore", "grace", "no-confine", "junit", "report", "json")
+@options("jobs", "on-drift", "ignore", "grace", "no-confine", "junit", "report", "json", jobs=1)
 @click.pass_context
 def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]) -> int:
     """Replay each recording that SELECTION means, with COMMAND, and report which behave differently now."""

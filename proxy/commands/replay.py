@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -11,19 +12,21 @@ from proxy import loop
 from proxy.agent.bases import bases_in
 from proxy.border import Misuse, Wrapper
 from proxy.options import Shared, options
-from proxy.settings import Local, OnDrift, OnMiss, Order
+from proxy.settings import Children, Local, OnDrift, OnMiss, Order
 from proxy.stores import upkeep
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from proxy.confined.confinement import Confinement, Unconfined
-    from proxy.sessions.sitting import Sitting
-    from replay_server.server import ReplayOptions
+    from replay_server.options import ReplayOptions
+    from replay_server.pause import Pause
 
 _EPILOG = """\b
 Exit codes: the agent's own when the replay is clean; 40 drifted or reordered; 41 unexpected or exhausted;
 42 never requested; 43 refused (something tried to get out); 125 edgetape itself failed; 126 the command cannot
 be executed; 127 it was not found; 2 usage.
+--on-miss live and record let out what nothing recorded answers: model requests, and what --allow names; the new run is
+then of mode fork.
 The verdict in words is the last line of stderr. --json prints the report on stdout, after the agent's own output.
 """
 
@@ -33,6 +36,10 @@ class Given(TypedDict):
 
     on_drift: OnDrift
     on_miss: OnMiss
+    allowed: Sequence[str]
+    children: Children
+    yes: bool
+    upstream_ca: Path | None
     order: Order
     ignored: Sequence[str]
     grace: float
@@ -60,6 +67,10 @@ class Given(TypedDict):
 @options(
     "on-drift",
     "on-miss",
+    "allow",
+    "children",
+    "yes",
+    "upstream-ca",
     "order",
     "ignore",
     "optional",
@@ -86,9 +97,11 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     RUN may be a file that `edgetape pin` or `export` wrote.
 
-    Nothing that it asks for is fetched; where the system allows it, it has no network at all.
+    Nothing that it asks for is fetched, unless --on-miss says so; where the system allows it, it has no network.
     """
     shared: Shared = context.obj
+    if given["on_miss"] != "fail":
+        return _going_live(Talk.of(context), shared, run, argv, given)
     # First of all: a process that has threads or an open store cannot be confined any more.
     from proxy.confined.confinement import Unconfined, enter
     from proxy.sessions.sitting import Sitting
@@ -98,39 +111,28 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     from proxy.agent.process import AgentNotStarted
     from proxy.agent.revival import revival
-    from proxy.configuration import nearest
     from proxy.sessions.ending import Outlets, tell
     from proxy.sessions.opening import replayed
     from proxy.sessions.replaying import Stage, replay
     from proxy.sessions.sitting import attended
     from proxy.stores.tapes import placed
-    from replay_server.modes import NotAllowed, Pace
-    from replay_server.normalise import Rules
-    from replay_server.rules import BadRule
     from store.authority import Authority
     from store.core import redact
     from store.reader import Reader
 
-    configured = nearest(Path.cwd())
-    ignored = (*configured.ignore, *given["ignored"])
-    optional = (*configured.optional, *given["optionals"])
-    try:
-        Pace.parse(given["pace"])
-        Rules.of(ignored, optional)
-    except (BadRule, NotAllowed) as error:
-        raise Misuse(str(error), hint=error.hint) from error
+    told = _told(given, None if sitting is None else sitting.pause)
     talk = Talk.of(context)
     _warn(talk, confinement, as_asked=given["no_confine"])
     with placed(talk, shared, run) as (place, word), Reader.open(place.store, place.keys) as reader:
         info = replayed(talk, reader, word)
         revived = revival(reader, info, argv, os.environ)
-        options = _told(given, ignored, optional, redact.secrets_of(revived.environment), sitting)
+        replaying = replace(told, secrets=redact.secrets_of(revived.environment))
         with upkeep.opened(talk, place) as writer:
             stage = Stage(
                 reader, writer, Authority.open_or_create(shared.authority), confinement, given["allowed_ports"]
             )
             try:
-                report = loop.run(talk, attended(talk, sitting, lambda: replay(stage, info, revived, options)))
+                report = loop.run(talk, attended(talk, sitting, lambda: replay(stage, info, revived, replaying)))
             except AgentNotStarted as error:
                 talk.error(str(error), error.hint)
                 return error.exit_code
@@ -144,12 +146,58 @@ def _warn(talk: Talk, confinement: "Confinement | Unconfined", *, as_asked: bool
         talk.warn(f"the agent is not confined: {confinement.reason}", confinement.hint)
 
 
-def _told(
-    given: Given, ignored: Sequence[str], optional: Sequence[str], secrets: Sequence[str], sitting: "Sitting | None"
-) -> "ReplayOptions":
-    """What the server is told."""
-    from replay_server.server import ReplayOptions
+def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given: Given) -> int:
+    """The same with what nothing recorded answers asked of the real servers, as far as the rules let it out."""
+    # First of all: a process that has threads or an open store cannot be confined any more.
+    from proxy.configuration import nearest
+    from proxy.outbound.voyage import Proposal, Terms, Voyage, carried_out, confined
+    from replay_server.modes import NotAllowed, Policy, is_ci
+    from replay_server.plan import MissPlan
+    from replay_server.registry import Registry
 
+    filed = nearest(Path.cwd()).allow
+    try:
+        Policy(on_miss=given["on_miss"]).check(ci=is_ci(os.environ), goes_live=True)
+        registry = Registry.of((*given["allowed"], *filed))
+    except NotAllowed as error:
+        raise Misuse(str(error), hint=error.hint) from error
+    if given["until"] is not None or given["each"] or given["control"] is not None:
+        raise Misuse("a replay that pauses does not go live", hint="edgetape fork goes on live from a step")
+    proposal = Proposal(
+        "where nothing recorded answers this may leave this machine:",
+        registry,
+        lambda whole: MissPlan(whole, given["repeat_last"]),
+        filed=filed,
+    )
+    told, ports = _told(given), given["allowed_ports"]
+    confinement = confined("replay with --on-miss", ports, no_confine=given["no_confine"])
+
+    from proxy.sessions.ending import Outlets, tell
+
+    terms = Terms(given["yes"], given["upstream_ca"], given["children"], ports)
+    voyage = Voyage(run, argv, proposal, told, terms, takes_name=given["on_miss"] == "record")
+    report = carried_out(talk, shared, voyage, confinement)
+    if isinstance(report, int):
+        return report
+    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
+
+
+def _told(given: Given, pause: "Pause | None" = None) -> "ReplayOptions":
+    """What the server is told. Raises Misuse."""
+    from proxy.configuration import nearest
+    from replay_server.modes import NotAllowed, Pace
+    from replay_server.normalise import Rules
+    from replay_server.options import ReplayOptions
+    from replay_server.rules import BadRule
+
+    configured = nearest(Path.cwd())
+    ignored = (*configured.ignore, *given["ignored"])
+    optional = (*configured.optional, *given["optionals"])
+    try:
+        Pace.parse(given["pace"])
+        Rules.of(ignored, optional)
+    except (BadRule, NotAllowed) as error:
+        raise Misuse(str(error), hint=error.hint) from error
     return ReplayOptions(
         on_drift=given["on_drift"],
         on_miss=given["on_miss"],
@@ -164,6 +212,5 @@ def _told(
         agent_rules=not given["no_agent_rules"],
         repeat_last=given["repeat_last"],
         unverified=given["unverified"],
-        secrets=secrets,
-        pause=None if sitting is None else sitting.pause,
+        pause=pause,
     )

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import click
@@ -11,12 +11,13 @@ from proxy.border import Misuse
 from proxy.talk import Talk
 from proxy.words import count, printable
 from replay_server.registry import MODEL_KINDS, Registry
+from replay_server.ventures.sandbox import NO_FAKES, Fakes
 from store.exchange import Exchange
 
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """A server that the recording knows as a model's, and how many requests it got from the fork's step on."""
+    """A server that the recording knows as a model's, and how many requests it got from a step on."""
 
     scheme: str
     host: str
@@ -38,14 +39,26 @@ def model_servers(exchanges: Iterable[Exchange], step: int) -> list[ModelServer]
     return [ModelServer(*place, asked) for place, asked in found.items()]
 
 
-def announcement(step: int, servers: Iterable[ModelServer], registry: Registry) -> Iterator[str]:
-    """What may leave, line by line."""
-    yield f"from step {step} on this may leave this machine:"
+def announcement(
+    opening: str,
+    servers: Iterable[ModelServer],
+    registry: Registry,
+    *,
+    since: int = 1,
+    fakes: Fakes = NO_FAKES,
+    filed: Sequence[str] = (),
+) -> Iterator[str]:
+    """What may leave, line by line; `filed` are the rules that a settings file brought in."""
+    onwards = " from there on" if since > 1 else ""
+    yield opening
+    for fake in fakes.rows:
+        yield f"  requests for {fake.host}, to its fake {fake}"
     for server in servers:
-        yield f"  model requests to {server} ({count(server.asked, 'request')} in the recording from there on)"
-    own = [rule for rule in registry.rules if not rule.models_only]
-    for rule in own:
-        yield f"  {'by rule' if rule.is_live else 'NOT, by rule'}: {rule}"
+        yield f"  model requests to {server} ({count(server.asked, 'request')} in the recording{onwards})"
+    for rule in registry.rules:
+        if not rule.models_only:
+            where = " (edgetape.toml)" if str(rule) in filed else ""
+            yield f"  {'by rule' if rule.is_live else 'NOT, by rule'}: {rule}{where}"
     yield "everything else is answered from the recording, or refused"
 
 
@@ -56,5 +69,5 @@ def agree(talk: Talk, lines: Iterable[str], *, yes: bool) -> bool:
     if yes:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Misuse("a fork goes live, and there is no terminal to ask whether it may", hint="say --yes")
+        raise Misuse("this goes live, and there is no terminal to ask whether it may", hint="say --yes")
     return click.confirm("go on?", err=True)

@@ -27,6 +27,7 @@ from store.scratch import scratch
 from store.writer import Writer
 
 KILL_GRACE_S = 5.0
+_NAMELESS = Introduction()  # the name of the recorded run must go on to mean the recorded run
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +47,20 @@ class Stage:
         return [str(attempt) for attempt in self.confinement.attempts()]
 
 
-async def replay(stage: Stage, run: RunInfo, revival: Revival, options: ReplayOptions) -> Report:
-    """Runs the agent with everything that it asks for answered from `run`.
+async def replay(
+    stage: Stage, run: RunInfo, revival: Revival, options: ReplayOptions, about: Introduction = _NAMELESS
+) -> Report:
+    """Runs the agent with everything that it asks for answered from `run`, or live as far as a live mode goes.
 
-    Raises AgentNotStarted, and what the server raises when it cannot listen.
+    `about` gives the new run a name and labels. Raises AgentNotStarted, and what the server raises when it cannot
+    listen.
     """
     owner = Owner()
     redactor = Redactor(options.secrets)
 
     def opening(parent: Parent) -> Draft:
-        # Without a name: that of the recorded run must go on to mean the recorded run.
-        mode: Mode = "replay" if options.fork is None else "fork"
-        introduction = Introduction(mode=mode, workflow=run.workflow or None, parent=parent, bases=bases)
+        mode: Mode = "replay" if options.live is None else options.live.plan.mode
+        introduction = replace(about, mode=mode, workflow=run.workflow or None, parent=parent, bases=bases)
         folder = revival.folder or Path.cwd()
         return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
 

@@ -14,7 +14,7 @@ ROWS = (
     # prune
     Setting("older-than", "Runs that ended longer ago: 90d, 12w, 6mo, 5y.", str, metavar="AGE"),
     Setting("keep-last", "But not the so many newest recorded runs.", click.IntRange(min=0), metavar="N"),
-    Setting("yes", "Do it without asking.", flag=True),
+    Setting("yes", "Do it without asking.", short="-y", flag=True),
     # checkpoint
     Setting("to", "A folder, git:FOLDER (committed there), or - for stdout.", str, "-", metavar="WHERE"),
     Setting("tsa", "Address of a time stamp authority (RFC 3161); may be repeated.", str, many=True, metavar="URL"),

@@ -38,7 +38,7 @@ ROWS = (
     Setting("deep", "Derive what events say of bodies (class, model, usage ...) from these again.", flag=True),
     Setting(
         "jobs",
-        "Processes that verify runs; by default as many as there are cores, where the store is large.",
+        "Processes that work at once; a verification takes as many as there are cores, where the store is large.",
         COUNT,
         short="-j",
     ),

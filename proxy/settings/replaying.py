@@ -12,7 +12,13 @@ ROWS = (
         click.Choice(("stop", "serve")),
         "stop",
     ),
-    Setting("on-miss", "What a request gets that nothing recorded answers.", click.Choice(("fail",)), "fail"),
+    Setting(
+        "on-miss",
+        "What a request gets that nothing recorded answers: a failure; live: the real server's answer; record: that,"
+        " and the new run takes the recording's name.",
+        click.Choice(("fail", "live", "record")),
+        "fail",
+    ),
     Setting("grace", "Seconds that the agent is given to end after a stop.", SECONDS, 10.0),
     Setting("pace", "instant, recorded, or a factor of the recorded speed.", str, "instant"),
     Setting("order", "Which order of requests is asked for.", click.Choice(("causal", "strict", "any")), "causal"),
@@ -71,7 +77,30 @@ ROWS = (
         metavar="RULE",
         member="allowed",
     ),
-    Setting("yes", "Do not ask whether what may leave may leave.", short="-y", flag=True),
-    # regress
-    Setting("jobs", "How many replays go on at once.", COUNT, 1, short="-j"),
+    Setting(
+        "children",
+        "Child runs: answered from the recorded ones, or live as far as the rules let them.",
+        click.Choice(("recorded", "live")),
+        "recorded",
+    ),
+    # compare, sandbox
+    Setting("model", "Ask this model instead of the agent's own; each is a variant.", str, many=True, member="models"),
+    Setting(
+        "with",
+        "Variables of the agent's environment that a variant changes: 'MODEL=m1 TEMPERATURE=0'; each is a variant.",
+        str,
+        many=True,
+        metavar="KEY=VALUE...",
+        member="variables",
+    ),
+    Setting("times", "How often each variant runs.", COUNT, 1, short="-n"),
+    Setting(
+        "map",
+        "Who plays a server: requests for HOST (* for any letters) go to URL; may be repeated.",
+        str,
+        many=True,
+        metavar="HOST=URL",
+        member="fakes",
+    ),
+    Setting("live-models", "Ask the real models; else they are answered from the recording.", flag=True),
 )

@@ -34,3 +34,23 @@ def placed(talk: Talk, shared: Shared, word: str) -> Iterator[tuple[Shared, str]
         with upkeep.opened(talk, passing) as writer:
             _, runs = take_in(Path(word), writer)
         yield passing, runs[0]
+
+
+def taken_in(talk: Talk, shared: Shared, word: str) -> str:
+    """The word for a run in the store; a tape that it means is taken in first, once, to stay: what a live mode records
+    has the recording as its parent. Raises NotImported, StoreUnusable.
+    """
+    if not is_tape(word):
+        return word
+    from store.bundle.intake import runs_of, take_in
+    from store.reader import Reader
+
+    path = Path(word)
+    first = runs_of(path)[0]
+    with upkeep.opened(talk, shared) as writer:
+        with Reader.open(shared.store, shared.keys) as reader:
+            is_here = any(info.id == first for info in reader.runs())
+        if not is_here:
+            take_in(path, writer)
+            talk.say(f"edgetape: the tape was taken into the store as run {first}")
+    return first

@@ -22,6 +22,7 @@ from store.reader import Reader, RunInfo
 type Outcome = Literal["committed", "open", "refused", "not done"]
 type Relation = Literal["", "retry", "duplicate"]
 
+_PARTLY_LIVE = ("fork", "compare", "sandbox")
 _GOOD, _CLIENT_FAULT, _SERVER_FAULT = 200, 400, 500
 
 
@@ -90,7 +91,7 @@ def _effect(reader: Reader, tape: Tape, index: int, mode: str) -> Effect | None:
 
 def _outcome(exchange: Exchange, mode: str) -> Outcome:
     response = exchange.response
-    if mode == "replay" or (mode == "fork" and response is not None and response.upstream is None):
+    if mode == "replay" or (mode in _PARTLY_LIVE and response is not None and response.upstream is None):
         return "not done"
     if response is None or response.ended != "complete" or response.status >= _SERVER_FAULT:
         return "open"

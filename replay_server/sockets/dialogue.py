@@ -211,7 +211,7 @@ class Dialogue:
     def _differs(self, event: Event, where: str, found: list[Change]) -> None:
         objections = self.setting.objections
         if self.setting.goes_on():
-            objections.missing(where, None, again=False)
+            objections.missed(where, None, again=False)
             self._refuse("this message has no equal in the recording")
             return
         step = self.setting.tape.step(self.index)
@@ -222,7 +222,7 @@ class Dialogue:
         if not self.expected:
             return
         step = self.setting.tape.step(self.index)
-        self.setting.objections.missing(self._where(self._at), step, again=True)
+        self.setting.objections.missed(self._where(self._at), step, again=True)
         self._refuse(f"more messages than were recorded at step {step}")
 
     def _read(self, event: Event) -> bytes | None:

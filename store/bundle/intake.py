@@ -39,6 +39,18 @@ def take_in(path: Path, writer: Writer, pin: VerifierKey | None = None) -> tuple
         raise NotImported(f"not a bundle: {error}") from error
 
 
+def runs_of(path: Path) -> list[str]:
+    """The ids of the runs that a bundle says it holds; nothing of it is verified. Raises NotImported, StoreUnusable."""
+    try:
+        with source.opened(path) as members:
+            bundle = records.read(members, Tally())
+    except Malformed as error:
+        raise NotImported(f"not a bundle: {error}") from error
+    if bundle is None or not bundle.manifest.runs:
+        raise NotImported("the bundle does not say which runs it holds", hint="edgetape verify FILE")
+    return list(bundle.manifest.runs)
+
+
 def _arrival(bundle: Bundle, run: str) -> Arrival:
     ((size, note),) = bundle.checkpoints()
     openings: dict[int, list[Opening]] = {}

@@ -8,11 +8,11 @@ import pytest
 
 from tests.layout.tree import ROOT, source_files
 
-PURE_FOLDERS = ("store/core", "store/labels")
+PURE_FOLDERS = ("store/core", "store/labels", "replay_server/ventures")
 PURE_ROOMS = {
     *(
         f"replay_server/{room}.py"
-        for room in ("normalise", "match", "order", "drift", "modes", "report", "fork", "registry", "injection")
+        for room in ("normalise", "match", "order", "drift", "modes", "report", "registry", "injection", "remodel")
     ),
     *(f"audit/{room}.py" for room in ("anomalies", "reports", "pages")),
 }

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replay_server.injection import Edit, Injection
+from replay_server.plan import ForkPlan
 from replay_server.registry import Registry
 from replay_server.report import Report
-from replay_server.server import ForkOptions, ReplayOptions, ReplayServer
+from replay_server.server import LiveOptions, ReplayOptions, ReplayServer
 from store.core.model import RunOpen
 from store.core.redact import Redactor
 from store.egress import Unreached
@@ -35,8 +36,8 @@ def forking(
     roots = root.read_bytes() if root else b""
     registry = Registry.of(rules).with_models(models)
     injection = Injection() if live_step else ROWS
-    fork = ForkOptions(step, registry, reach, roots, injection, live_step)
-    return ReplayOptions(fork=fork, secrets=(SECRET,), redactor=Redactor([SECRET]))
+    plan = ForkPlan(step, registry, injection, live_step)
+    return ReplayOptions(live=LiveOptions(plan, reach, roots), secrets=(SECRET,), redactor=Redactor([SECRET]))
 
 
 async def ask(server: ReplayServer, method: str, url: str, body: bytes = b"", *fields: str) -> bytes:

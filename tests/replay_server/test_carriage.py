@@ -85,7 +85,7 @@ async def test_an_agent_sees_live_what_a_replay_of_it_shows_again(
         def tell(recording: Recording) -> None:
             recording.get(f"{base}/begin", b"[]")
 
-        plain = ReplayOptions(fork=forking(1, "host=* class=write", root=upstream_authority.root).fork)
+        plain = ReplayOptions(live=forking(1, "host=* class=write", root=upstream_authority.root).live)
         async with place.replaying(place.record(tell), plain) as server:
             await _begin(server, place, base)
             lived = await run_agent(base, server.run, server.port, place.authority.certificate_path)

@@ -175,8 +175,7 @@ async def test_a_stand_in_never_reaches_a_real_server(place: Place, provider: Pr
 
     run = place.record(tell)
     made = forking(1, "host=*")
-    assert made.fork is not None
-    options = ReplayOptions(fork=made.fork, redactor=Redactor())
+    options = ReplayOptions(live=made.live, redactor=Redactor())
     async with place.replaying(run, options) as server:
         server.session._standins.made.add(b"stand-in-token-0123456789")
         await ask(server, "GET", f"{provider.url}/rows")

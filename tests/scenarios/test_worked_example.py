@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from tests.scenarios.test_story import CONFINES
 from tests.support.command import Command, Said
 from tests.support.processes import ROOT, Running, running_module
 from tests.support.screen import on_a_terminal
-from tests.support.seen import ask_seen
+from tests.support.seen import ask_seen, forget_seen
 
 UNCONFINED = () if CONFINES else ("--no-confine",)
 ROWS = json.dumps([{"jurisdiction": "GB-SCT", "topic": "Governing law", "rule": "keep records", "severity": "high"}])
@@ -33,8 +32,7 @@ class Story:
     def seen(self) -> list[str]:
         """What the servers were asked since the last time."""
         seen = ask_seen(self.provider.url)
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        direct.open(urllib.request.Request(f"{self.provider.url}/_seen", method="DELETE")).close()
+        forget_seen(self.provider.url)
         return [f"{one.request.method} {one.request.path}" for one in seen]
 
 

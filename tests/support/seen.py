@@ -45,6 +45,12 @@ def ask_seen(url: str, root: Path | None = None) -> tuple[Seen, ...]:
     return tuple(Seen(int(entry["n"]), _request(entry)) for entry in entries)
 
 
+def forget_seen(url: str) -> None:
+    """Lets the provider at `url` forget what it saw."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    direct.open(urllib.request.Request(f"{url}/_seen", method="DELETE"), timeout=30).close()
+
+
 def _request(entry: dict[str, Json]) -> Request:
     lengths = entry["chunk_lengths"]
     assert isinstance(lengths, list)

@@ -1,9 +1,9 @@
 """The course of a fork: what is recorded, answered otherwise, live, and refused."""
 
-from replay_server.fork import Fork, idempotency_key
 from replay_server.injection import Injection
 from replay_server.match import Match, Tier
 from replay_server.registry import Deed, Registry
+from replay_server.ventures.fork import Fork, idempotency_key
 
 READ = Deed("tools.example.com", 443, "GET", "/rows", "rows", "read", False)
 WRITE = Deed("tools.example.com", 443, "POST", "/mail", "mail", "write", False)

@@ -1,0 +1,51 @@
+"""Finds what a live request is matched with: in the recorded run that it belongs to, at the server that it is for."""
+
+from dataclasses import dataclass, replace
+
+from replay_server.findings import Findings
+from replay_server.grouping import Groups
+from replay_server.kin import Kin
+from replay_server.labels import TELEMETRY, kind
+from replay_server.match import Match, Matcher, Tier
+from replay_server.normalise import Normal, Told
+from replay_server.tape import Tape
+from store.core.form import Form
+
+_RANKS = {tier: rank for rank, tier in enumerate(Tier)}
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Of one session."""
+
+    tape: Tape
+    kin: Kin
+    groups: Groups
+    matcher: Matcher
+    findings: Findings
+
+    def find(self, said: Told, *, placed: bool) -> tuple[Form, Match, bool]:
+        """The best match, and whether it is in a recorded child run.
+
+        A request that names no authority is tried as one for each that it can be for.
+        """
+        asked = said.asked
+        normal = self.tape.rules.normal(asked)
+        run = self.kin.run(said.run, lambda run: self._match(normal, run))
+        best = self._match(normal, run)
+        if not placed:
+            for one in self.tape.authorities(asked.endpoint.method, normal.form.endpoint.path):
+                moved = asked.endpoint._replace(scheme=one.scheme, host=one.host, port=one.port)
+                tried = self.tape.rules.normal(replace(asked, endpoint=moved))
+                match = self._match(tried, run)
+                if _RANKS[match.tier] < _RANKS[best.tier]:
+                    normal, best = tried, match
+        if best.tier is Tier.UNEXPECTED and kind(replace(asked, endpoint=normal.form.endpoint)) == TELEMETRY:
+            best = Match(Tier.OPTIONAL)
+        self.findings.ignored.update(normal.counts)
+        if best.tier is Tier.OPTIONAL and normal.optional:
+            self.findings.allowed[normal.optional] += 1
+        return normal.form, best, run != self.kin.own
+
+    def _match(self, normal: Normal, run: str) -> Match:
+        return self.matcher.find(normal.form, self.groups.optional(normal), run)
