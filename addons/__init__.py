@@ -16,6 +16,7 @@ from addons.options import RecorderOptions
 from addons.reverse import Reverse
 from addons.run_tag import RunTag
 from addons.tunnel import Tunnel
+from addons.unknown import Unknown
 from addons.websocket import WebSocket
 
 
@@ -27,6 +28,7 @@ class Program:
     guard: Guard
     distrust: Distrust
     run_tag: RunTag
+    unknown: Unknown
     control: Control
     tunnel: Tunnel
     capture: Capture
@@ -41,6 +43,7 @@ class Program:
             self.guard,  # may it speak through us, and to whom it wants?
             self.distrust,  # does it take us for whom it asked for? Before `run_tag` forgets who left
             self.run_tag,  # which run does it belong to? What it says of that goes no further
+            self.unknown,  # may it go without saying so?
             self.control,  # is it for the recorder itself?
             self.tunnel,  # does it pass unopened?
             self.capture,  # it is recorded before it leaves, and its outcome before the agent has it
@@ -58,6 +61,7 @@ def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) ->
         guard=Guard(keeping, options, listeners),
         distrust=distrust,
         run_tag=run_tag,
+        unknown=Unknown(keeping, options),
         control=Control(keeping),
         tunnel=Tunnel(keeping, run_tag, options, distrust),
         capture=Capture(keeping, options),

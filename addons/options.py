@@ -7,6 +7,7 @@ from typing import Literal
 
 from addons.places import Places
 from store.core.base import Base
+from store.core.tenant import Tenant
 from store.egress import Route
 
 MIB = 1024 * 1024
@@ -15,6 +16,7 @@ Durability = Literal["strict", "group"]
 Local = Literal["pass", "record"]
 OnDistrust = Literal["fail", "tunnel"]
 OnStoreFailure = Literal["block", "pass"]
+UnknownRun = Literal["default", "new", "refuse"]
 
 
 def direct(scheme: str, host: str, port: int) -> None:
@@ -37,6 +39,11 @@ class RecorderOptions:
 
     - `confdir` holds mitmproxy-ca.pem, the key and certificate of our authority (`store.authority`).
     - `upstream_ca` is a PEM file of roots that count besides the system's, the user's and certifi's.
+    - `token` is what agents must send; or each of `tenants` has one, and runs of its own.
+    - `run_ports` are ports of this machine whose traffic belongs to the run that is named.
+    - `unknown_run` says where a request goes that names no run: to one that all of them share, to a new one for each
+      trace (or else connection), or nowhere.
+    - `workflow` and `labels` are those of runs that the recorder opens by itself.
     - `bases` are servers that ports of ours stand for, for clients that use no proxy.
     - `owns_port` says whether the agent's own processes listen on a loopback port. It is called in a thread.
     - `owns_connection` says whether a connection from one port of this machine to another is held by the agent's own
@@ -54,7 +61,12 @@ class RecorderOptions:
     listen_host: str = "127.0.0.1"
     listen_port: int = 0
     token: str | None = None
+    tenants: tuple[Tenant, ...] = ()
     bases: tuple[Base, ...] = ()
+    run_ports: tuple[tuple[str, int], ...] = ()
+    unknown_run: UnknownRun = "default"
+    workflow: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
     upstream_ca: Path | None = None
     route: Route = direct
     durability: Durability = "strict"
@@ -72,3 +84,8 @@ class RecorderOptions:
     whole_bytes_max: int = 8 * MIB
     body_bytes_max: int = 256 * MIB
     inline_hooks: bool = True
+
+    @property
+    def admitted(self) -> tuple[Tenant, ...]:
+        """Those who have a token; nobody needs one where there is none."""
+        return (*((Tenant.of(self.token),) if self.token else ()), *self.tenants)

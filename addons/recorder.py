@@ -59,7 +59,7 @@ class Recorder:
     async def start(self) -> None:
         """Listens. Raises UnsafeAddress, NoAuthority, NoRoots or EngineFailed."""
         options = self._options
-        check_address(options.listen_host, options.token)
+        check_address(options.listen_host, has_token=bool(options.admitted))
         if not (options.confdir / AUTHORITY_FILE).is_file():
             # mitmproxy would make one of its own, which no agent trusts.
             raise NoAuthority(f"there is no certificate authority in {options.confdir}")
@@ -144,6 +144,7 @@ class Recorder:
         # What belongs to one run is for this machine only: whoever comes there says no token.
         return [
             proxy,
+            *(Listener(LOOPBACK, port, run, vouched=True) for run, port in options.run_ports),
             *(
                 Listener(LOOPBACK if base.run else options.listen_host, base.listens, base.run, base, bool(base.run))
                 for base in options.bases

@@ -7,7 +7,7 @@ Rules kept here:
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import store
@@ -22,13 +22,27 @@ from store.labels import classify
 from store.ticket import Ticket
 from store.writer import Part, Writer
 
+type Key = tuple[str, str, str]
+"""Tenant, name, and what sets an unnamed run apart from others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """What a request says of the run that it belongs to; empty means the listener's own run, or no parent."""
+    """What a request says of the run that it belongs to; without a name it is one that others share.
+
+    `tenant` is whose token came with it; `apart` keeps unnamed runs apart; `workflow` is that of a run that it opens.
+    """
 
     name: str = ""
     parent: str = ""
+    tenant: str = ""
+    apart: str = ""
+    workflow: str = ""
+
+    @property
+    def key(self) -> Key:
+        """By which its run is found: no tenant finds another's."""
+        return self.tenant, self.name, "" if self.name else self.apart
 
 
 @dataclass(slots=True, eq=False)
@@ -36,7 +50,7 @@ class OpenRun:
     """A run that may still be written to. `held` counts what is going on in it."""
 
     id: str
-    names: tuple[str, ...]
+    keys: tuple[Key, ...]
     redactor: Redactor
     last: Ticket
     closes_when_idle: bool
@@ -48,6 +62,11 @@ class OpenRun:
     def __post_init__(self) -> None:
         self.quiet.set()
 
+    @property
+    def tenant(self) -> str:
+        """Whose it is."""
+        return self.keys[0][0]
+
     async def until_quiet(self, seconds_max: float) -> bool:
         """Waits until nothing goes on in it; False when time ran out first."""
         try:
@@ -58,14 +77,23 @@ class OpenRun:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is said of a run that the recorder opens by itself."""
+
+    tenant: str = ""
+    workflow: str = ""
+    labels: Sequence[tuple[str, str]] = ()
+    bases: Sequence[Base] = ()
+
+
 class Runs:
     """All open runs of one recorder. `before` is told of a run that something is about to be written into."""
 
     def __init__(self, writer: Writer, options: RecorderOptions) -> None:
         self._writer = writer
         self._options = options
-        self._by_name: dict[str, OpenRun] = {}
-        self._own: OpenRun | None = None
+        self._by_key: dict[Key, OpenRun] = {}
         self._adopted: OpenRun | None = None
         self._opening = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
@@ -73,8 +101,10 @@ class Runs:
 
     def adopt(self, draft: Draft, name: str, redactor: Redactor) -> OpenRun:
         """Opens a run that takes all traffic which names no other, until it is closed by `close`."""
-        self._own = self._adopted = self._open(draft, name, redactor, closes_when_idle=False)
-        return self._own
+        self._adopted = self._open(draft, Tag(name), redactor, closes_when_idle=False)
+        self._by_key[Tag().key] = self._adopted
+        self._adopted.keys += (Tag().key,)
+        return self._adopted
 
     def told(self, words: str) -> str:
         """Words of ours, such as an error's, without the secrets that the environment holds or that look like some."""
@@ -82,17 +112,17 @@ class Runs:
 
     async def of(self, tag: Tag) -> OpenRun:
         """The open run that a tag means, opened if need be. Raises StoreUnusable when its parent was not recorded."""
-        known = self._by_name.get(tag.name) if tag.name else self._own
+        known = self._by_key.get(tag.key)
         if known is not None:
             return known
         async with self._opening:
-            known = self._by_name.get(tag.name) if tag.name else self._own
-            return known or await self._open_by_itself(tag)
+            return self._by_key.get(tag.key) or await self._open_by_itself(tag)
 
     async def spawn(self, parent: OpenRun, name: str) -> OpenRun | None:
         """Opens a child of an open run; None when a run of that name is open."""
         async with self._opening:
-            return None if name in self._by_name else await self._open_child(name, parent)
+            tag = Tag(name, tenant=parent.tenant)
+            return None if name and tag.key in self._by_key else await self._open_child(tag, parent, by_id=True)
 
     def append(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
         """Appends to a run. Raises InvalidEvent when it has been closed meanwhile."""
@@ -108,7 +138,7 @@ class Runs:
 
     def means(self, tag: Tag, run: OpenRun) -> bool:
         """Whether a tag means that run."""
-        return tag.name in run.names if tag.name else run is self._own
+        return tag.key in run.keys
 
     def piece(self, run: OpenRun, request: Ticket, part: Part, redacted: Redacted) -> Ticket:
         """Keeps a piece of an open stream of a run. Raises InvalidEvent when it has been closed meanwhile."""
@@ -133,8 +163,8 @@ class Runs:
             run.timer = asyncio.get_running_loop().call_later(self._options.idle_close_s, self._close_idle, run)
 
     def find(self, run: str) -> OpenRun | None:
-        """The open run of this id or name."""
-        return self._by_name.get(run)
+        """The open run of this id or name, of whoever has the recorder."""
+        return self._by_key.get(Tag(run).key)
 
     async def close(self, run: OpenRun, reason: CloseReason, exit_code: int | None = None) -> None:
         """Ends a run and waits until that is on disk. Raises StoreUnusable."""
@@ -144,33 +174,39 @@ class Runs:
 
     async def close_all(self, reason: CloseReason) -> None:
         """Ends every run that is open, and waits for those that are just ending."""
-        for run in {*self._by_name.values(), *((self._own,) if self._own else ())}:
+        for run in set(self._by_key.values()):
             await self.close(run, reason)
         await asyncio.gather(*self._closing)
 
     async def _open_by_itself(self, tag: Tag) -> OpenRun:
         # What names no parent in a recorder that belongs to one run can only come from that.
-        parent = self._by_name.get(tag.parent) if tag.parent else self._adopted
-        run = await self._open_child(tag.name, None if parent is None or parent.closed else parent)
-        if not tag.name:
-            self._own = run
-        return run
+        parent = self._by_key.get(Tag(tag.parent, tenant=tag.tenant).key) if tag.parent else self._adopted
+        return await self._open_child(tag, None if parent is None or parent.closed else parent)
 
-    async def _open_child(self, name: str, parent: OpenRun | None) -> OpenRun:
+    async def _open_child(self, tag: Tag, parent: OpenRun | None, *, by_id: bool = False) -> OpenRun:
         placed = None if parent is None else await parent.last
         named = None if parent is None or placed is None else Parent(parent.id, placed.seq, placed.hash.hex())
-        draft = run_draft(name, named, self._options.bases)
-        run = self._open(draft, name, Redactor(self._options.secrets), closes_when_idle=True)
+        redactor = Redactor(self._options.secrets)
+        draft = run_draft(tag.name, named, self._about(tag), redactor)
+        run = self._open(draft, tag, redactor, closes_when_idle=True, by_id=by_id)
         if parent is not None:
             genesis = digest.genesis_prev(self._writer.origin, run.id).hex()
             self.append(parent, Draft(RunSpawn(child=run.id, genesis=genesis)))
         await self._opened(run)
         return run
 
-    def _open(self, draft: Draft, name: str, redactor: Redactor, *, closes_when_idle: bool) -> OpenRun:
+    def _about(self, tag: Tag) -> About:
+        options = self._options
+        return About(tag.tenant, tag.workflow or options.workflow or "", options.labels, options.bases)
+
+    def _open(
+        self, draft: Draft, tag: Tag, redactor: Redactor, *, closes_when_idle: bool, by_id: bool = False
+    ) -> OpenRun:
+        """`by_id`: without a name it goes by its id alone."""
         id_, ticket = self._writer.open_run(draft)
-        run = OpenRun(id_, (id_, *((name,) if name else ())), redactor, ticket, closes_when_idle)
-        self._by_name.update(dict.fromkeys(run.names, run))
+        keys = (Tag(id_, tenant=tag.tenant).key, *(() if by_id and not tag.name else (tag.key,)))
+        run = OpenRun(id_, keys, redactor, ticket, closes_when_idle)
+        self._by_key.update(dict.fromkeys(keys, run))
         return run
 
     async def _opened(self, run: OpenRun) -> None:
@@ -185,11 +221,9 @@ class Runs:
         run.closed = True
         if run.timer is not None:
             run.timer.cancel()
-        for name in run.names:
-            if self._by_name.get(name) is run:
-                del self._by_name[name]
-        if self._own is run:
-            self._own = None
+        for key in run.keys:
+            if self._by_key.get(key) is run:
+                del self._by_key[key]
 
     def _close_idle(self, run: OpenRun) -> None:
         if run.held == 0 and not run.closed:
@@ -198,9 +232,9 @@ class Runs:
             task.add_done_callback(self._closing.discard)
 
 
-def run_draft(name: str, parent: Parent | None, bases: Iterable[Base] = ()) -> Draft:
-    """Event 0 of a run of which only its name is known."""
-    sheet = Sheet()
+def run_draft(name: str, parent: Parent | None, about: About | None = None, redactor: Redactor | None = None) -> Draft:
+    """Event 0 of a run whose agent is not known."""
+    sheet, about, redactor = Sheet(), about or About(), redactor or Redactor()
     return sheet.draft(
         RunOpen(
             origin="",
@@ -210,7 +244,10 @@ def run_draft(name: str, parent: Parent | None, bases: Iterable[Base] = ()) -> D
             policies=Policies(redaction=RULES, classification=classify.RULES),
             agent=Agent(),
             name=sheet.text(stored(name.encode("utf-8", "surrogateescape"))) if name else None,
+            principal=about.tenant or None,
+            workflow=sheet.text(redactor.plain(about.workflow)) if about.workflow else None,
+            labels=[[sheet.text(redactor.plain(word)) for word in label] for label in about.labels] or None,
             parent=parent,
-            bases=[str(base) for base in bases] or None,
+            bases=[str(base) for base in about.bases] or None,
         )
     )

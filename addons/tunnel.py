@@ -73,6 +73,10 @@ class Tunnel:
             match self._reason(seen):
                 case "http" | "wait" as verdict:
                     return verdict
+                case _ if self._options.unknown_run == "refuse" and not self._tags.said_by(seen.client).name:
+                    self.keeping.counts.refused += 1
+                    self.keeping.drop(seen.client.id)
+                    return "wait"
                 case reason:
                     return (await self._begin(seen.client, host, port, reason)).tally
         except Exception as error:  # noqa: BLE001  # as for every hook: nothing passes unrecorded

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from proxy.agent.bases import bases_in
-from proxy.border import Misuse, Verb
-from proxy.commands.record import places
+from proxy.border import Verb
 from proxy.loop import run
 from proxy.options import Shared, options
-from proxy.settings import NO_TOKEN, PROXY_PORT, Durability, Local, OnDistrust, OnStoreFailure
+from proxy.settings import NO_TOKEN, PROXY_PORT
 from proxy.stores import anchoring, upkeep
 from proxy.talk import Talk
 from proxy.words import count
 
 if TYPE_CHECKING:
     from proxy.agent.passage import Way
+    from proxy.sessions.terms import Given
     from store.core.base import Base
 
 _EPILOG = """\b
@@ -31,29 +30,17 @@ With --json: one line {port, host, url, pid, store} as soon as it listens.
 """
 
 
-class Given(anchoring.Given):
-    """The options as click gives them."""
-
-    host: str
-    port: int
-    token: str | None
-    reverse: Sequence[str]
-    durability: Durability
-    on_store_failure: OnStoreFailure
-    upstream_ca: Path | None
-    local: Local
-    passthrough: Sequence[str]
-    on_distrust: OnDistrust
-    idle: float
-    as_json: bool
-
-
 @click.command(cls=Verb, short_help="Record many agents, until TERM or Ctrl-C.", epilog=_EPILOG)
 @options(
     "host",
     "port",
     "token",
+    "tokens",
     "reverse",
+    "listen",
+    "unknown-run",
+    "workflow",
+    "label",
     "durability",
     "on-store-failure",
     "upstream-ca",
@@ -70,45 +57,22 @@ class Given(anchoring.Given):
     durability="group",
 )
 @click.pass_context
-def command(context: click.Context, **given: Unpack[Given]) -> int:
+def command(context: click.Context, **given: Unpack["Given"]) -> int:
     """Record every agent that is pointed here, until TERM or Ctrl-C."""
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
-    from addons.guard import UnsafeAddress, check_address
-    from addons.options import RecorderOptions
     from proxy import pace
     from proxy.agent.passage import Way
-    from proxy.agent.upstream import upstream_proxy
     from proxy.sessions.opening import refuse_in_replay, warn_of_proxy
     from proxy.sessions.service import Listening, Service
+    from proxy.sessions.terms import told
     from proxy.stores.policy import in_force
     from proxy.views.silence import distrust
     from store.authority import Authority
-    from store.core import redact
 
     shared: Shared = context.obj
-    try:
-        check_address(given["host"], given["token"])
-    except UnsafeAddress as error:
-        raise Misuse(str(error), hint=error.hint) from error
     refuse_in_replay(os.environ)
     authority = Authority.open_or_create(shared.authority)
-    recorder = RecorderOptions(
-        confdir=authority.folder,
-        listen_host=given["host"],
-        listen_port=given["port"],
-        token=given["token"],
-        bases=bases_in(given["reverse"]),
-        upstream_ca=given["upstream_ca"],
-        route=upstream_proxy(os.environ).route,
-        durability=given["durability"],
-        on_store_failure=given["on_store_failure"],
-        local=given["local"],
-        passthrough=places(given["passthrough"]),
-        on_distrust=given["on_distrust"],
-        secrets=redact.secrets_of(os.environ),
-        idle_close_s=given["idle"],
-        inline_hooks=not pace.is_plain(),
-    )
+    recorder = told(given, authority)
     talk, rules = Talk.of(context), in_force(shared)
 
     def ready(listening: Listening) -> None:

@@ -18,7 +18,6 @@ from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from addons.options import RecorderOptions
-    from addons.places import Places
     from store.core.base import Base
 
 _EPILOG = """\b
@@ -87,7 +86,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     from proxy.agent.identity import Introduction, parent_in
     from proxy.agent.process import AgentNotStarted, refuse_unstartable
     from proxy.sessions.closing import say_recorded
-    from proxy.sessions.opening import join_replay, named, warn_of_proxy
+    from proxy.sessions.opening import join_replay, labelled, named, warn_of_proxy
     from proxy.sessions.recording import Plan, record
     from proxy.stores.policy import in_force
     from store.authority import Authority
@@ -97,7 +96,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     introduction = Introduction(
         name=named("name", given["name"]),
         workflow=named("workflow", given["workflow"]),
-        labels=dict(_label(label) for label in given["labels"]),
+        labels=labelled(given["labels"]),
         parent=parent_in(shared.store, shared.keys, os.environ),
         bases=bases,
     )
@@ -128,6 +127,7 @@ def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base
     """What the recorder is told."""
     from addons.options import RecorderOptions
     from proxy import pace
+    from proxy.sessions.opening import places
 
     return RecorderOptions(
         confdir=shared.authority,
@@ -141,20 +141,3 @@ def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base
         on_distrust=given["on_distrust"],
         inline_hooks=not pace.is_plain(),
     )
-
-
-def places(given: Sequence[str]) -> "Places":
-    """What is passed through. Raises Misuse."""
-    from addons.places import NoPlace, Places
-
-    try:
-        return Places.parse(given)
-    except NoPlace as error:
-        raise Misuse(str(error), hint=error.hint) from error
-
-
-def _label(given: str) -> tuple[str, str]:
-    key, equals, value = given.partition("=")
-    if not equals or not key:
-        raise Misuse(f"a label is KEY=VALUE, not {given}")
-    return key, value

@@ -1,7 +1,8 @@
 """What is settled, and said, before a recording begins."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from proxy.agent.process import refuse_unstartable
 from proxy.agent.upstream import upstream_proxy
@@ -12,6 +13,9 @@ from store.core.draft import TEXT_BYTES_MAX
 from store.core.model import Gap
 from store.egress import Proxy, UnusableProxy
 from store.reader import Reader, RunInfo
+
+if TYPE_CHECKING:
+    from addons.places import Places
 
 REPLAY_VARIABLE = "EDGETAPE_REPLAY"  # in an agent's environment: the run that it is answered from
 
@@ -30,6 +34,27 @@ def named(what: str, text: str | None) -> str | None:
             hint="say more in a --label",
         )
     return text
+
+
+def labelled(texts: Iterable[str]) -> dict[str, str]:
+    """The labels that `KEY=VALUE` spells. Raises Misuse."""
+    labels: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise Misuse(f"a label is KEY=VALUE, not {text}")
+        labels[key] = value
+    return labels
+
+
+def places(given: Sequence[str]) -> "Places":
+    """What is passed through. Raises Misuse."""
+    from addons.places import NoPlace, Places  # mitmproxy takes a second, and a replay does without it
+
+    try:
+        return Places.parse(given)
+    except NoPlace as error:
+        raise Misuse(str(error), hint=error.hint) from error
 
 
 def warn_of_proxy(talk: Talk, environment: Mapping[str, str]) -> None:

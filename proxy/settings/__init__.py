@@ -17,6 +17,7 @@ OnDrift = Literal["stop", "serve"]
 OnMiss = Literal["fail", "live", "record"]
 OnStoreFailure = Literal["block", "pass"]
 Order = Literal["causal", "strict", "any"]
+UnknownRun = Literal["default", "new", "refuse"]
 
 NO_TOKEN = "x"  # stands where a password must stand, for a recorder that asks for none
 PROXY_PORT = 8484

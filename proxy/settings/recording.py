@@ -41,6 +41,24 @@ ROWS = (
     Setting("host", "Address of the recorder; another than a loopback one needs --token.", str, "127.0.0.1"),
     Setting("port", "Port of the recorder; 0 lets it take a free one.", PORT),
     Setting("token", "Token that agents must send as the proxy password.", str),
+    Setting(
+        "tokens",
+        "File with a token for each tenant, who writes into runs of its own: NAME TOKEN, or NAME sha256:HEX, a line.",
+        FILE,
+    ),
+    Setting(
+        "listen",
+        "A port of this machine whose traffic belongs to one run, for clients that cannot say which; may be repeated.",
+        str,
+        many=True,
+        metavar="RUN@PORT",
+    ),
+    Setting(
+        "unknown-run",
+        "Traffic that names no run: one run for all of it, a new one for each trace or connection, or a refusal.",
+        click.Choice(("default", "new", "refuse")),
+        "default",
+    ),
     Setting("idle", "Seconds without traffic after which a run is closed.", SECONDS, 300.0),
     # mcp
     Setting("server", "What the tool server is called in the recording.", str, None, "from its command"),

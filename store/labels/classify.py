@@ -6,11 +6,11 @@ Rules kept here:
   characters, lists at 64 items. Model, tool and receipt are whole: a draft puts long texts apart.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+from store.core.baggage import trace
 from store.core.model import HttpRequest
 from store.labels import anthropic, bedrock, gemini, mcp, openai, other, telemetry
 from store.labels.dialect import Answer, Boundary, Dialect, Effect, Kind, RequestLabels, ResponseLabels
@@ -22,7 +22,6 @@ ITEMS_MAX = 64
 
 DIALECTS: tuple[Dialect, ...] = (telemetry, mcp, bedrock, anthropic, gemini, openai, other)
 
-_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
 _REQUEST_IDS = (
     "x-request-id",
     "request-id",
@@ -46,13 +45,13 @@ def label(request: Request) -> RequestLabels:
     """The labels of a request: those of the first dialect that knows it, and what its headers say."""
     found = next(filter(None, (dialect.recognise(request) for dialect in DIALECTS)), None)
     labels = found or RequestLabels("other", "effect", "unknown")
-    trace = _TRACEPARENT.fullmatch(request.header("traceparent"))
+    traced = trace(request.header("traceparent"))
     return replace(
         labels,
         operation=_word(labels.operation),
         idempotency_key=request.header("idempotency-key") or request.header("x-idempotency-key") or None,
-        trace_id=trace[1] if trace else None,
-        span_id=trace[2] if trace else None,
+        trace_id=traced[0] if traced else None,
+        span_id=traced[1] if traced else None,
     )
 
 

@@ -19,9 +19,9 @@ def credentials(password: str) -> bytes:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "", "example.org"])
 def test_an_address_that_others_reach_needs_a_token(host: str) -> None:
     with pytest.raises(UnsafeAddress) as caught:
-        check_address(host, None)
+        check_address(host, has_token=False)
     assert "token" in caught.value.hint
-    check_address(host, "secret")
+    check_address(host, has_token=True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,21 @@
+"""What the context of a distributed trace says: the members of W3C Baggage, and the ids of Trace Context."""
+
+import re
+from urllib.parse import unquote_to_bytes
+
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?")
+
+
+def member(baggage: str, key: str) -> str:
+    """The value of a member, percent-decoded (W3C Baggage, section 3.3); empty where there is none."""
+    for said in baggage.split(","):
+        name, equals, value = said.partition(";")[0].partition("=")
+        if equals and name.strip() == key:
+            return unquote_to_bytes(value.strip().encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    return ""
+
+
+def trace(traceparent: str) -> tuple[str, str] | None:
+    """Trace id and span id of a `traceparent` (W3C Trace Context, section 3.2); None where it is not one."""
+    found = _TRACEPARENT.fullmatch(traceparent)
+    return (found[1], found[2]) if found else None
