@@ -16,6 +16,7 @@ from mitmproxy.tls import TlsData
 from addons import redaction
 from addons.failures import Side, ended, error_kind
 from addons.flows import Live
+from addons.http1 import expects
 from addons.keeping import ANSWERED, UNRECORDED, Keeping, watched
 from addons.options import RecorderOptions
 from addons.repairs import FAULT_SIDE
@@ -205,6 +206,8 @@ class Capture:
     def _is_short(self, message: Request | Response) -> bool:
         """Whether a message says that it is short enough to be held until it is whole."""
         said = message.headers.get("content-length", "")
+        if isinstance(message, Request) and expects(message):
+            return False  # whether its body ever comes is for the server to say
         if said.isdecimal():
             return int(said) <= self._options.whole_bytes_max
         # A request without a length has no body, unless it is chunked; over HTTP/2 only its method tells.

@@ -13,6 +13,7 @@ from mitmproxy.http import Headers, HTTPFlow, Response
 
 from addons.body import body_members
 from addons.flows import Counts, Live, Pairs
+from addons.http1 import interim
 from addons.labelling import ask_request, ask_response
 from addons.pacing import paced
 from store.core import websocket
@@ -124,6 +125,7 @@ async def response_draft(live: Live, counts: Counts, response: Response, ended: 
             framing=framing(live.flow, response),
             ended=ended,
             trailers=_trailers(sheet, redactor, response.trailers),
+            interim=_interim(sheet, redactor, interim(live.flow.request)),
             upstream=_endpoint(live.flow.server_conn),
             tls=_tls(live.flow.server_conn),
             first_byte_us=max(0, live.first_byte_ns - live.handed_ns) // 1000,
@@ -209,6 +211,16 @@ def _spelled(sheet: Sheet, fields: Iterable[tuple[bytes, Redacted]]) -> Spelled:
 
 def _trailers(sheet: Sheet, redactor: Redactor, trailers: Headers | None) -> Spelled | None:
     return _spelled(sheet, _redacted(redactor, trailers.fields, response=True)) if trailers else None
+
+
+def _interim(sheet: Sheet, redactor: Redactor, heads: Iterable[bytes]) -> Spelled | None:
+    """The interim answers, the status of each before its fields (RFC 9113 spells a status so)."""
+    fields: list[tuple[bytes, bytes]] = []
+    for head in heads:
+        line, *rest = head.splitlines()
+        named = (field.partition(b":") for field in rest if field)
+        fields += [(b":status", line.split()[1]), *((name, value.strip()) for name, _, value in named)]
+    return _spelled(sheet, _redacted(redactor, tuple(fields), response=True)) if fields else None
 
 
 def _endpoint(server: Server) -> str | None:

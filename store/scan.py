@@ -20,7 +20,7 @@ from store.core.text import Apart, Headers, text_bytes
 from store.reader import BodyUnavailable, Reader
 
 # Read with the rules of their place; and a table of numbers, which says nothing.
-_PLACED = ("headers", "trailers", "path", "query", "body", "chunks")
+_PLACED = ("headers", "interim", "trailers", "path", "query", "body", "chunks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,9 @@ class Scan:
         if not isinstance(facts, HttpRequest) and facts.trailers is not None:
             for at, (name, value) in enumerate(self._pairs(event, facts.trailers)):
                 yield f"/trailers/{at}/1", redactor.header(name, value, response=True)
+        if isinstance(facts, HttpResponse) and facts.interim is not None:
+            for at, (name, value) in enumerate(self._pairs(event, facts.interim)):
+                yield f"/interim/{at}/1", redactor.header(name, value, response=True)
         about = Content.of(as_stored(headers, exact=facts.exact), purpose)
         yield "/body", redactor.body(self._body(event, facts.body), about)
 

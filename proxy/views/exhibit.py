@@ -73,6 +73,7 @@ def _response(reader: Reader, step: Exchange, event: Event, facts: HttpResponse)
         "reason": _text(reader, event, facts.reason),
         "http_version": _text(reader, event, facts.http_version),
         "headers": _headers(reader, event, facts.headers),
+        "interim": _headers(reader, event, facts.interim),
         "trailers": _headers(reader, event, facts.trailers),
         "body": _body(response_body(reader, step)),
         "exact": facts.exact,

@@ -73,6 +73,9 @@ class _Page:
         yield f"response: {facts.status}{reason}; {', '.join((*times, f'event {event.seq}'))}"
         if facts.ended != "complete":
             yield f"{INDENT}(ended: {facts.ended.replace('_', ' ')})"
+        if facts.interim is not None:
+            yield f"{INDENT}interim answers:"
+            yield from self._headers(event, facts.interim)
         yield from self._headers(event, facts.headers)
         yield from self._answer()
         body = response_body(self._reader, self._step)

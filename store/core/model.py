@@ -129,6 +129,7 @@ class HttpResponse(Facts, frozen=True, tag="http.response"):
     ended: Ended
     framing: Framing
     reason: Text | None = None
+    interim: Headers | None = None
     trailers: Headers | None = None
     body: Body | None = None
     chunks: Body | None = None

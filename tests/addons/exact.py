@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from store.core.errors import UnknownRun
 from store.exchange import Exchange
 from tests.addons.raw import Streams, ask, served, until
 from tests.addons.recording import Recording
@@ -74,9 +75,17 @@ async def exchanged(made: Recording, run: str, raw: bytes) -> tuple[bytes, Excha
 
 async def recorded(made: Recording, run: str) -> Exchange:
     """The one exchange of a run, once it has its outcome."""
-    await until(lambda: bool(made.exchanges(run)) and made.exchanges(run)[0].outcome is not None)
+    await until(lambda: bool(begun(made, run)) and begun(made, run)[0].outcome is not None)
     (exchange,) = made.exchanges(run)
     return exchange
+
+
+def begun(made: Recording, run: str) -> list[Exchange]:
+    """What there is of a run, which may not have been opened yet."""
+    try:
+        return made.exchanges(run)
+    except UnknownRun:
+        return []
 
 
 async def write_slowly(streams: Streams, *pieces: bytes) -> None:

@@ -193,18 +193,6 @@ async def test_a_long_upload_streams_and_is_recorded_when_it_ends(tmp_path: Path
         assert made.upload(exchange) == ("complete", body)
 
 
-async def test_expect_100_continue_is_answered_and_recorded_as_the_agent_sent_it(
-    tmp_path: Path, provider: Provider
-) -> None:
-    async with recording(tmp_path) as made:
-        request = get(provider.url + "/e", b"Expect: 100-continue", method=b"POST", body=b"body")
-        answer = await ask(made.recorder.port, request)
-        assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
-        (exchange,) = made.exchanges()
-        assert (b"Expect", b"100-continue") in made.request_headers(exchange)
-        assert made.request_body(exchange) == b"body"
-
-
 async def test_secrets_of_the_wire_do_not_reach_the_store(tmp_path: Path, provider: Provider) -> None:
     async with recording(tmp_path, secrets=("from-the-environment-1",)) as made:
         fields = (b"Authorization: Bearer canary-1", b"Cookie: s=canary-2", b"X-Api-Key: canary-3")

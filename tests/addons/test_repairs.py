@@ -48,6 +48,7 @@ async def test_early_hints_pass_on_before_the_final_answer(tmp_path: Path, provi
         (exchange,) = made.exchanges()
         assert exchange.response is not None
         assert exchange.response.status == 200
+        assert exchange.response.interim == [[":status", "103"], ["Link", "</style.css>; rel=preload"]]
 
 
 async def test_early_hints_pass_on_inside_tls(tmp_path: Path, tls_provider: Provider, upstream_root: Path) -> None:
@@ -77,6 +78,8 @@ async def test_an_interim_answer_that_comes_in_pieces_and_one_for_http_1_0(tmp_p
         assert answer.endswith(b"\r\n\r\nok")
         old = await ask(made.recorder.port, raw.replace(b"HTTP/1.1\r\n", b"HTTP/1.0\r\n", 1))
         assert old.startswith(b"HTTP/1.1 200 OK\r\n")
+        kept = [exchange.response and exchange.response.interim for exchange in made.exchanges()]
+        assert kept == [[[":status", "102"], [":status", "100"]]] * 2
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ EVENTS: dict[str, str] = {
     "http.response": (
         "`req` int; `status` int; `http_version` text; `headers` headers; "
         "`ended` complete|client_gone|reset|closed|timeout|refused_by_policy|truncated|recorder_stopped; "
-        "`framing` none|length|chunked|close|frames; `reason`? text; `trailers`? headers; `body`? body; "
-        "`chunks`? body; `wire_bytes`? int; `exact`? bool =true; `truncated`? bool =false; "
+        "`framing` none|length|chunked|close|frames; `reason`? text; `interim`? headers; `trailers`? headers; "
+        "`body`? body; `chunks`? body; `wire_bytes`? int; `exact`? bool =true; `truncated`? bool =false; "
         "`redactions`? tallies; `upstream`? text; `tls`? text; `first_byte_us`? int; `total_us`? int; "
         "`model`? text; `usage`? tallies; `stop`? text; `tools`? array of text; `provider_request_id`? text; "
         "`receipt`? text; `rules`? str"

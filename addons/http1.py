@@ -1,0 +1,148 @@
+"""What mitmproxy 12 loses of HTTP/1 (RFC 9112), repaired in subclasses of its two sides.
+
+- Trailers (section 7.1.2) crash its reader: the answer never ends. Here they pass on and are kept.
+- An interim answer (RFC 9110, section 15.2: 103 Early Hints) is taken for the final one, which is then lost. Here it
+  passes on to an HTTP/1.1 agent, is kept, and the final answer follows.
+- A path of other bytes than ASCII in an absolute URL, and a URL with a query but no path, are refused. Here they pass.
+- An agent that has sent the end of its connection behind its request is taken for one that has left. Here it gets its
+  answer, where it can be told that it still listens (`addons.halves`).
+"""
+
+import re
+from typing import Any
+
+import h11
+from h11._readers import ChunkedReader
+from h11._receivebuffer import ReceiveBuffer
+from mitmproxy.http import Headers, Request
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.layers.http import _events as said
+from mitmproxy.proxy.layers.http import _http1 as http1
+from mitmproxy.proxy.layers.http._base import ReceiveHttp
+
+from addons.halves import still_listens
+
+_INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)(\d\d)[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n")
+_LAST_CHUNK = b"0\r\n\r\n"
+_ABSOLUTE = re.compile(rb"[^\s]+ https?://[^\s/?#]+(?P<path>[^\s]*) HTTP/1\.[01]\r?\n", re.IGNORECASE)
+_HEAD_END = re.compile(rb"\n\r?\n")
+_KEPT = "edgetape_interim"  # among the members of a Request
+
+type _Run = layer.CommandGenerator[None]
+
+
+def expects(request: Request) -> bool:
+    """Whether whoever sends a request waits for a word before its body (RFC 9110, section 10.1.1)."""
+    return request.is_http11 and request.headers.get("expect", "").lower() == "100-continue"
+
+
+def interim(request: Request) -> list[bytes]:
+    """The heads of the interim answers to a request, as they came."""
+    kept: list[bytes] = vars(request).get(_KEPT, [])
+    return kept
+
+
+class _Trailers:
+    """A reader of chunked bodies that puts the trailers aside."""
+
+    def __init__(self, reader: ChunkedReader) -> None:
+        self._reader = reader
+        self.fields: list[tuple[bytes, bytes]] = []
+
+    def __call__(self, received: ReceiveBuffer) -> h11.Data | h11.EndOfMessage | None:
+        event: h11.Data | h11.EndOfMessage | None = self._reader(received)
+        if isinstance(event, h11.EndOfMessage) and event.headers:
+            self.fields = event.headers.raw_items()
+            return h11.EndOfMessage()
+        return event
+
+    def read_eof(self) -> h11.EndOfMessage:
+        self._reader.read_eof()
+        raise AssertionError("a chunked body that ends early is an error")
+
+
+class _Whole(http1.Http1Connection):
+    """HTTP/1 with trailers, in both directions."""
+
+    ReceiveTrailers: type[said.RequestTrailers | said.ResponseTrailers]
+    outgoing: Headers | None = None
+
+    def read_body(self, event: events.Event) -> _Run:
+        if isinstance(self.body_reader, ChunkedReader):
+            self.body_reader = _Trailers(self.body_reader)  # type: ignore[assignment]
+        reader: Any = self.body_reader
+        for command in super().read_body(event):
+            ends = isinstance(command, ReceiveHttp) and isinstance(command.event, self.ReceiveEndOfMessage)
+            if ends and isinstance(reader, _Trailers) and reader.fields:
+                assert self.stream_id is not None
+                fields, reader.fields = reader.fields, []
+                yield ReceiveHttp(self.ReceiveTrailers(self.stream_id, Headers(fields)))
+            yield command
+
+    def send(self, event: said.HttpEvent) -> _Run:
+        if isinstance(event, said.RequestTrailers | said.ResponseTrailers):
+            self.outgoing = event.trailers
+            return
+        for command in super().send(event):
+            trailers = self.outgoing
+            if trailers is not None and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
+                self.outgoing = None
+                yield commands.SendData(command.connection, b"0\r\n" + bytes(trailers) + b"\r\n")
+            else:
+                yield command
+
+
+class TowardsAgent(_Whole, http1.Http1Server):
+    """Our side towards the agent."""
+
+    ReceiveTrailers = said.RequestTrailers
+    says_no_more: bool = False
+
+    def wait(self, event: events.Event) -> _Run:
+        """What an agent does that has asked: leave, or say that this was all."""
+        if isinstance(event, events.ConnectionClosed) and not self.conn.tls and still_listens(self.conn):
+            self.says_no_more = True
+            return
+        yield from super().wait(event)
+
+    def mark_done(self, *, request: bool = False, response: bool = False) -> _Run:
+        """One that has said so asks for nothing else."""
+        yield from super().mark_done(request=request, response=response)
+        if self.says_no_more and self.response is None:
+            self.state = self.done
+            yield commands.CloseConnection(self.conn)
+
+    def read_headers(self, event: events.ConnectionEvent) -> _Run:
+        """The head of a request, with the path that it has."""
+        path = self._put_path_aside()
+        for command in super().read_headers(event):
+            if path is not None and isinstance(command, ReceiveHttp) and isinstance(command.event, said.RequestHeaders):
+                command.event.request.data.path = path
+            yield command
+
+    def _put_path_aside(self) -> bytes | None:
+        """The path of an absolute URL that mitmproxy would refuse, once the head is whole; `/` takes its place."""
+        head = bytes(self.buf) if self.request is None else b""
+        line = _ABSOLUTE.match(head)
+        if line is None or not _HEAD_END.search(head) or (line["path"].isascii() and line["path"].startswith(b"/")):
+            return None
+        self.buf = ReceiveBuffer()
+        self.buf += head[: line.start("path")] + b"/" + head[line.end("path") :]
+        return line["path"] if line["path"].startswith(b"/") else b"/" + line["path"]
+
+
+class TowardsServer(_Whole, http1.Http1Client):
+    """Our side towards the server."""
+
+    ReceiveTrailers = said.ResponseTrailers
+
+    def read_headers(self, event: events.ConnectionEvent) -> _Run:
+        """The heads of interim answers, and that of the final one."""
+        if isinstance(event, events.DataReceived) and self.request is not None:
+            while interim := _INTERIM.match(bytes(self.buf)):
+                self.buf.maybe_extract_at_most(interim.end())
+                vars(self.request).setdefault(_KEPT, []).append(interim[0])
+                # Where nobody expects a 100 any more, mitmproxy has answered it; HTTP/1.0 knows no interim answers.
+                if self.request.is_http11 and (interim[1] != b"00" or expects(self.request)):
+                    yield commands.SendData(self.context.client, interim[0])
+        yield from super().read_headers(event)
