@@ -78,29 +78,33 @@ class _Frame:
         self._next = 0
         self._fetch = fetch
         self._guard = guard
-        # Of the length that a frame may have at most, by the check of the spans; filled as it is unpacked.
-        self._raw = memoryview(bytearray(self.end - self._start))
-        self._unpacked = 0
+        # Block by block and not in one piece: to have 2 MiB cleared takes as long as to unpack them.
+        self._contents: list[bytes] = []
+        self._ends: list[int] = []
+        self._unpacked = self._start
         self._damage: Malformed | None = None
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG_MAX).decompressobj()
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes of the log that lie in this frame."""
-        begin = offset - self._start
-        while begin + length > self._unpacked:
+        end = offset + length
+        while end > self._unpacked:
             if self._damage is not None:
                 raise self._damage
             try:
-                self._unpack(begin + length)
+                self._unpack(end)
             except Malformed as error:
                 self._damage = error  # of this block and of those behind it; what stands before it is whole
-        return self._raw[begin : begin + length].tobytes()
+        first, last = bisect_right(self._ends, offset), bisect_left(self._ends, end)
+        begin = offset - (self._ends[first - 1] if first else self._start)
+        contents = self._contents[first : last + 1]
+        return (contents[0] if len(contents) == 1 else b"".join(contents))[begin : begin + length]
 
     def _unpack(self, wanted: int) -> None:
         first = self._next
         while self._next < len(self._spans) and self._next - first < _AHEAD_BLOCKS:
             self._next += 1
-            if self._spans[self._next - 1].end - self._start >= wanted:
+            if self._spans[self._next - 1].end >= wanted:
                 break
         spans = self._spans[first : self._next]
         stored = self._fetch(spans[0].number, spans[-1].number)
@@ -110,19 +114,21 @@ class _Frame:
             self._take(span, self._guard.open(span, block))
 
     def _take(self, span: Span, content: bytes) -> None:
-        unpacked, end = self._unpacked, span.end - self._start
+        pieces: list[bytes] = []
+        missing = span.length
         try:
             for at in range(0, len(content), _STEP_BYTES):
-                piece = self._decompressor.decompress(content[at : at + _STEP_BYTES])
-                if len(piece) > end - unpacked or self._decompressor.unused_data:
+                pieces.append(self._decompressor.decompress(content[at : at + _STEP_BYTES]))
+                missing -= len(pieces[-1])
+                if missing < 0 or self._decompressor.unused_data:
                     raise Malformed("a stored block holds more than it says")
-                self._raw[unpacked : unpacked + len(piece)] = piece
-                unpacked += len(piece)
         except zstandard.ZstdError as error:
             raise Malformed(f"a stored block is no part of a zstd frame: {error}") from None
-        if unpacked != end:
+        if missing:
             raise Malformed("a stored block holds less than it says")
-        self._unpacked = unpacked
+        self._contents.append(b"".join(pieces))
+        self._ends.append(span.end)
+        self._unpacked = span.end
 
 
 def _check(spans: Sequence[Span]) -> None:
