@@ -18,7 +18,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256, sha512
 from pathlib import Path
 from struct import pack, unpack
@@ -28,14 +28,14 @@ from zlib import crc32
 Record = dict[str, Any]
 
 # What this program builds on (sections 4, 6 and 9), as "kind name kind name ...". Hashes cover whatever else is said.
-EVENT = {"": "str type run run count seq hash prev time ts count mono_us", "run.open": "str origin"}
+EVENT = {"": "count v str type run run count seq hash prev time ts count mono_us", "run.open": "str origin"}
 EVENT["run.close"] = "count n hash head hash root"
-LEAF = {"": "str type time ts", "store.created": "str origin str vkey", "run.open": "run run hash genesis hash head"}
+LEAF = {"": "count v str type time ts", "run.open": "run run hash genesis hash head", "payload.erased": "run run"}
 LEAF["run.head"] = LEAF["run.import"] = "run run count n hash head"
-LEAF["run.close"], LEAF["payload.erased"] = "run run count n hash head hash root", "run run"
+LEAF["run.close"] = "run run count n hash head hash root"
 LEAF["key.rotate"] = "str old str new str old_signature str new_signature"
 LEAF["key.revoke"] = "str key str by str signature"
-LEAF["anchor"] = "rfc3161|cosignature kind hash sha256"
+LEAF["store.created"], LEAF["anchor"] = "str origin str vkey", "rfc3161|cosignature kind hash sha256"
 OPENING = "run run count seq str pointer salt salt hash sha256 count length"
 SEAL = "count bytes hash sha256"
 MANIFEST = "edgetape/bundle/1 format str origin count size full|proofs log included|withheld bodies"
@@ -89,19 +89,18 @@ class Outcome:
 
 def unzipped(raw: bytes) -> Iterator[tuple[str, bytes]]:
     """The members of a ZIP in the one form that there is: packing them again would give these very bytes."""
-    directory, count, at = [b""], 0, 0
+    directory, count, at = bytearray(), 0, 0
     while raw[at : at + 4] == b"PK\x03\x04" and len(raw) >= at + 30 and count < 65_534:
         length, _, name_length = unpack("<2IH", raw[at + 18 : at + 28])
         start = at + 30 + name_length
         name, content = raw[at + 30 : start], raw[start : start + length]
         header = pack("<5H3I2H", 20, 0, 0, 0, 33, crc32(content), len(content), len(content), len(name), 0)
         demand(raw[at:start] == b"PK\x03\x04" + header + name, f"the member at byte {at} is not plainly stored", "V105")
-        directory += [b"PK\x01\x02\x14\x03" + header + pack("<3H2I", 0, 0, 0, 0o100644 << 16, at) + name]
+        directory += b"PK\x01\x02\x14\x03" + header + pack("<3H2I", 0, 0, 0, 0o100644 << 16, at) + name
         count, at = count + 1, start + length
         yield name.decode("latin-1"), content
-    entries = b"".join(directory)
-    entries += pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, len(entries), at, 0)
-    demand(raw[at:] == entries, "its directory is not that of its members, or more stands behind it", "V105")
+    directory += pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, len(directory), at, 0)
+    demand(raw[at:] == directory, "its directory is not that of its members, or more stands behind it", "V105")
 
 
 def load(path: Path) -> dict[str, bytes]:
@@ -157,8 +156,7 @@ def is_a(kind: str, value: object) -> bool:
 
 def has(said: object, form: str) -> bool:
     """Whether a record has these members."""
-    pairs = re.findall(r"(\S+) (\S+)", form)
-    return isinstance(said, dict) and all(is_a(kind, said.get(name)) for kind, name in pairs)
+    return isinstance(said, dict) and all(is_a(kind, said.get(name)) for kind, name in re.findall(r"(\S+) (\S+)", form))
 
 
 def record(raw: bytes) -> Record:
@@ -183,8 +181,7 @@ def typed(raw: bytes, forms: dict[str, str]) -> Record:
     said = record(raw)
     form = f"{forms['']} {forms.get(str(said.get('type')), '')}"
     newer = is_a("count", said.get("v")) and said["v"] > 1
-    fair = newer or (is_a("count", said.get("v")) and said["v"] == 1 and has(said, form))
-    demand(fair, "a member is missing, or of another kind than it has to be", "V206")
+    demand(newer or (said.get("v") == 1 and has(said, form)), "a member is missing, or of another kind", "V206")
     return NEWER if newer else said
 
 
@@ -246,8 +243,7 @@ def signed(key: bytes, message: bytes, signature: bytes) -> bool:
     demand(len(signature) == 64, "a signature has 64 bytes")
     challenge = int.from_bytes(sha512(signature[:32] + key + message).digest(), "little") % ORDER
     response, base = int.from_bytes(signature[32:], "little"), point((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
-    right = add(point(signature[:32]), times(challenge, point(key)))
-    return response < ORDER and times(response, base) == right
+    return response < ORDER and times(response, base) == add(point(signature[:32]), times(challenge, point(key)))
 
 
 # Section 6: keys, checkpoints (C2SP signed-note, tlog-checkpoint, tlog-proof), the log.
@@ -317,11 +313,10 @@ class Log:
         self.hashes = self.hashes if whole else []
         fair = not self.keys or members.get("vkey") in (None, f"{self.keys[-1].vkey}\n".encode())
         out.need(fair, "V431", "the vkey that lies in the bundle is not the one that its log names")
-        given = [name for name in members if name.endswith((".tsr", ".cosignature"))]
-        named = [self.leaves.get(int(re.split("[/.]", name)[1]), NEWER).get("sha256") for name in given]
-        fair = named == [sha256(members[name]).hexdigest() for name in given]
-        out.need(fair, "V520", "what lies in anchors/ is not what the log names")
-        out.counts["anchors"] = len(given)
+        for name in (name for name in members if name.endswith((".tsr", ".cosignature"))):
+            named = self.leaves.get(int(re.split("[/.]", name)[1]), NEWER).get("sha256")
+            out.need(named == sha256(members[name]).hexdigest(), "V520", f"{name} is not what the log names")
+            out.counts["anchors"] += 1
         if pin and pin.vkey not in [key.vkey for key in self.keys]:
             out.need(not self.origin, "V431", f"the log has other keys than the pinned one, {pin.vkey}")
             self.keys = [pin]
@@ -338,8 +333,7 @@ class Log:
             with out.noting("V403", name):
                 leaf, path = octets(found[1] if found else "-"), found[2].split() if found else []
                 root = proven_root(at, self.size, leaf_hash(leaf), [octets(each) for each in path])
-                fair = note == members.get("checkpoint") and root == Note(note).root
-                out.need(fair, "V403", f"{name} does not lead to the root of the checkpoint")
+                out.need((note, root) == (members.get("checkpoint"), Note(note).root), "V403", f"{name}: another root")
                 yield at, leaf
 
     def take_key(self, at: int, leaf: Record) -> None:
@@ -364,8 +358,7 @@ class Log:
         before = len(out.findings)
         with out.noting("V401", "the checkpoint"):
             note = Note(members.get("checkpoint", b""))
-            fair = (note.origin, note.size) == (said["origin"], said["size"])
-            out.need(fair, "V101", "the manifest names another log or size than the checkpoint")
+            out.need((note.origin, note.size) == (said["origin"], said["size"]), "V101", "the manifest names another")
             out.need(note.origin == self.origin or not self.origin, "V404", "the checkpoint is of another log")
             out.need(note.size <= self.size, "V402", f"it covers {note.size} leaves, the log has {self.size}")
             out.need(self.had(note.size, note.root), "V403", "the checkpoint does not state what the leaves give")
@@ -408,12 +401,11 @@ def check_run(run: str, rows: list[tuple[int, bytes, str]], log: Log, out: Outco
         need(event is NEWER or close < 0, "V216", "the run was closed before", seq)
         found.update({seq: event} if event else {})
         if event and event is not NEWER:
-            before = found.get(seq - 1, event)
             need((event["type"] == "run.open") == (seq == 0), "V206", "run.open stands first and nowhere else", seq)
-            fair = not origin or (event["prev"], event.get("origin")) == (genesis, origin)
-            need(fair or seq, "V212", "it does not begin in this store", seq)
+            begun = (event["prev"], event.get("origin"))
+            need(seq or begun == (genesis, origin) or not origin, "V212", "it does not begin in this store", seq)
             need(event["prev"] in hashes.get(seq - 1, [event["prev"]]), "V203", "it does not follow", seq)
-            need(event["mono_us"] >= before["mono_us"], "V205", "its clock runs backwards", seq)
+            need(event["mono_us"] >= found.get(seq - 1, event)["mono_us"], "V205", "its clock runs backwards", seq)
             if event["type"] == "run.close" and close < 0:
                 close, whole = seq, sound == len(out.findings)  # a fault is named where it is
                 fair = event["n"] == seq and event["head"] == event["prev"]
@@ -436,10 +428,9 @@ def check_run(run: str, rows: list[tuple[int, bytes, str]], log: Log, out: Outco
     need(imported or (fair and start["size"] <= log.size), "V403", "it began when the log was another one", 0)
     covered = max((leaf.get("n", 1) for leaf in ends), default=0)
     need(len(rows) <= covered or not log.sealed or log.newer, "V104", "no checkpoint covers it", covered)
-    gaps = sum(event["type"] == "gap" for event in found.values())
-    unsealed = max(0, len(rows) - (covered if log.sealed else 0))
-    foreign = found.get(0, {}).get("mode") == "import"
-    out.counts.update(UNSEALED_TAIL=unsealed, OPEN_RUN=close < 0 and bool(rows), GAPS=gaps, IMPORTED=foreign)
+    out.counts["UNSEALED_TAIL"] += max(0, len(rows) - (covered if log.sealed else 0))
+    out.counts["GAPS"] += sum(event["type"] == "gap" for event in found.values())
+    out.counts.update(OPEN_RUN=close < 0 and bool(rows), IMPORTED=found.get(0, {}).get("mode") == "import")
     return found
 
 
@@ -474,8 +465,7 @@ def check_bodies(found: dict[str, dict[int, Record]], members: dict[str, bytes],
             out.need(not code, code, f"{pointer}: commitment, opening and body do not fit one another", run, seq)
             out.counts["PAYLOADS_ERASED"] += gone and not opening
     for run, seq, pointer in opened:  # those of a newer event are not judged either
-        newer = found.get(run, {}).get(seq, {}).get("type") == ""
-        out.need(newer, "V606", f"{pointer} is kept, no event commits to it", run, seq)
+        out.need(found.get(run, {}).get(seq) is NEWER, "V606", f"{pointer} is kept, no event commits to it", run, seq)
 
 
 def check_opening(opening: Record | None, commitment: str, members: dict[str, bytes]) -> str:
@@ -486,8 +476,7 @@ def check_opening(opening: Record | None, commitment: str, members: dict[str, by
     preimage = b"edgetape/body/v1\n" + salt + bytes.fromhex(opening["sha256"]) + length
     body = members.get(f"blobs/{opening['sha256']}")
     same = body is not None and (len(body), sha256(body).hexdigest()) == (opening["length"], opening["sha256"])
-    fair = sha256(preimage).hexdigest() == commitment
-    return "V602" if not fair else "V603" if body is None else "" if same else "V604"
+    return "V602" if sha256(preimage).hexdigest() != commitment else "V603" if body is None else "" if same else "V604"
 
 
 def verify(path: Path, pin: Key | None, out: Outcome) -> str:
@@ -497,17 +486,15 @@ def verify(path: Path, pin: Key | None, out: Outcome) -> str:
     log = Log(said, members, pin, out)
     events = lines(members, "events.ndjson", out)
     kept = [line.decode("latin-1") for line in lines(members, "hashes.txt", out)]
-    fair = len(kept) == len(events) and all(is_a("hash", each) for each in kept)
-    out.need(fair, "V104", "hashes.txt has not one hash an event, a line each")
+    out.need(len(kept) == len(events) and all(is_a("hash", each) for each in kept), "V104", "not one hash an event")
     rows: dict[str, list[tuple[int, bytes, str]]] = {run: [] for run in said["runs"]}
     run, seq = min(rows, default=""), -1
     for raw, hashed in zip(events, kept):
-        try:
+        seq += 1  # a line that does not say where it belongs belongs behind the one before it
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
             stated = json.loads(raw)
             fair = len(stated["run"]) == 36 and is_a("str", stated["run"]) and is_a("count", stated["seq"])
-            run, seq = (stated["run"], stated["seq"]) if fair else (run, seq + 1)
-        except (ValueError, TypeError, KeyError, RecursionError):
-            seq += 1  # it belongs behind the line before it
+            run, seq = (stated["run"], stated["seq"]) if fair else (run, seq)
         out.need(run in said["runs"], "V101", f"the manifest does not name the run {run}")
         rows.setdefault(run, []).append((seq, raw, hashed))
     out.need(all(rows.values()), "V101", "the manifest names a run of which there is no event")
