@@ -28,7 +28,7 @@ def raw_deflate(content: bytes) -> bytes:
 WIRES = [
     ("gzip", gzip.compress(CONTENT, 6, mtime=0)),
     ("gzip", gzip.compress(CONTENT, 1, mtime=1_700_000_000)),
-    ("x-gzip", gzip.compress(CONTENT, 9)),
+    ("x-gzip", gzip.compress(CONTENT, 9, mtime=0)),
     ("deflate", zlib.compress(CONTENT)),
     ("deflate", raw_deflate(CONTENT)),
     ("br", brotli.compress(CONTENT, quality=5)),
