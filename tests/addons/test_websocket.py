@@ -8,9 +8,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.utils import accept_key
 
 from store.core.model import WsClose, WsMessage
-from tests.addons.raw import until
+from tests.addons.raw import served, until
 from tests.addons.recording import Recording, recording
 from tests.support.authority import ServerCertificate
 
@@ -122,3 +123,49 @@ async def test_a_socket_that_is_open_when_the_recorder_stops_has_an_end(tmp_path
             await stopping
         assert goodbye(made).code == 1006
         assert len(spoken(made)) == 2
+
+
+DELTA = b'{"type":"response.output_text.delta","delta":"hi"}'
+COMPRESSED = bytes.fromhex(
+    "c130aa562aa92c4855b2522a4a2d2ec8cf2b4ed5cb2f2d29282d892f49ad28d14b49cd294954d25182d0564a19994ab50000"
+)
+THE_SAME_AGAIN = bytes.fromhex("c105aa26590700")  # means nothing without the one before
+SPOKEN = (
+    COMPRESSED,
+    THE_SAME_AGAIN,
+    b"\x81\x02hi",  # uncompressed, though compression was agreed
+    b"\x01\x02fr",
+    b"\x89\x04ping",  # between two fragments of one message
+    b"\x80\x02ag",
+    b"\x88\x0a\x0f\xa2finished",
+)
+
+
+async def test_frames_compressed_or_not_whole_or_not_are_messages_in_the_log_and_for_the_agent(tmp_path: Path) -> None:
+    pongs: list[bytes] = []
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        key = head.split(b"Sec-WebSocket-Key: ")[1].split(b"\r\n")[0].decode()
+        writer.write(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Extensions: permessage-deflate\r\n"
+            b"Sec-WebSocket-Accept: " + accept_key(key).encode() + b"\r\n\r\n"
+        )
+        for frame in SPOKEN:
+            writer.write(frame)
+            await writer.drain()
+            await asyncio.sleep(0.01)
+        pongs.append(await reader.readexactly(10))
+
+    async with served(speak) as port, recording(tmp_path) as made:
+        async with connect(f"ws://127.0.0.1:{port}/", proxy=made.proxy) as client:
+            heard = [await client.recv() for _ in range(4)]
+            with pytest.raises(ConnectionClosed):
+                await client.recv()
+        assert heard == [DELTA.decode(), DELTA.decode(), "hi", "frag"]
+        assert (client.close_code, client.close_reason) == (4002, "finished")
+        await until(lambda: len(made.exchanges()[0].messages) == 5)
+        assert spoken(made) == [("to_client", "text", one) for one in (DELTA, DELTA, b"hi", b"frag")]
+        assert (goodbye(made).code, goodbye(made).by) == (4002, "server")
+    assert pongs[0][:2] == b"\x8a\x84"

@@ -5,7 +5,8 @@
                                             prints every answer on a line; without --ca the default roots count
     python -m tests.support.grpc_echo both TEXT     a server and its client in one process tree
 
-Methods: /echo.Echo/Unary gives the message back; /echo.Echo/Stream gives it back `count` times, numbered.
+Methods: /echo.Echo/Unary gives the message back; /echo.Echo/Stream gives it back `count` times, numbered;
+/echo.Echo/Chat gives each message of a stream back as it comes.
 """
 
 from __future__ import annotations
@@ -22,18 +23,20 @@ from pathlib import Path
 
 import grpc
 
-UNARY, STREAM = "/echo.Echo/Unary", "/echo.Echo/Stream"
+UNARY, STREAM, CHAT = "/echo.Echo/Unary", "/echo.Echo/Stream", "/echo.Echo/Chat"
 CALL_S_MAX = 30.0
 
 
 class Echo(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc ships no types
-    """Answers both methods."""
+    """Answers these methods."""
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> object:
         if handler_call_details.method == UNARY:
             return grpc.unary_unary_rpc_method_handler(lambda message, _context: message)
         if handler_call_details.method == STREAM:
             return grpc.unary_stream_rpc_method_handler(_repeat)
+        if handler_call_details.method == CHAT:
+            return grpc.stream_stream_rpc_method_handler(lambda messages, _context: messages)
         return None
 
 
