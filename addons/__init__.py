@@ -5,6 +5,7 @@ Each add-on sees every hook of mitmproxy that it has a method for, in the order 
 
 from dataclasses import dataclass
 
+from addons.bounds import Bounds
 from addons.capture import Capture
 from addons.chain import Chain
 from addons.control import Control
@@ -26,6 +27,7 @@ class Program:
 
     reverse: Reverse
     guard: Guard
+    bounds: Bounds
     distrust: Distrust
     run_tag: RunTag
     unknown: Unknown
@@ -40,7 +42,8 @@ class Program:
         """What happens to a request, in this order."""
         return [
             self.reverse,  # which server does a port stand for?
-            self.guard,  # may it speak through us, and to whom it wants?
+            self.guard,  # may it speak through us?
+            self.bounds,  # may it be reached?
             self.distrust,  # does it take us for whom it asked for? Before `run_tag` forgets who left
             self.run_tag,  # which run does it belong to? What it says of that goes no further
             self.unknown,  # may it go without saying so?
@@ -59,6 +62,7 @@ def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) ->
     return Program(
         reverse=Reverse(keeping, listeners),
         guard=Guard(keeping, options, listeners),
+        bounds=Bounds(keeping, options, listeners),
         distrust=distrust,
         run_tag=run_tag,
         unknown=Unknown(keeping, options),

@@ -17,7 +17,7 @@ from addons import redaction
 from addons.failures import Side, ended, error_kind
 from addons.flows import Live
 from addons.http1 import expects
-from addons.keeping import ANSWERED, UNRECORDED, Keeping, watched
+from addons.keeping import ANSWERED, BARRED, UNRECORDED, Keeping, answer, watched
 from addons.options import RecorderOptions
 from addons.repairs import FAULT_SIDE
 from addons.run_tag import TAG
@@ -48,7 +48,9 @@ class Capture:
         if ANSWERED in flow.metadata or PASSED in flow.metadata or UNRECORDED in flow.metadata:
             return
         live = self.keeping.flows.begin(await self._live(flow))
-        if flow.error is None and not self._is_short(flow.request):
+        if BARRED in flow.metadata:
+            await self._refuse(live, str(flow.metadata[BARRED]))
+        elif flow.error is None and not self._is_short(flow.request):
             live.upload = self._tee(live, "upload")
             flow.request.stream = live.upload
             await self._record_request(live, b"", streaming=True)
@@ -152,6 +154,18 @@ class Capture:
         draft = await redaction.request_draft(live, self.keeping.counts, body, streaming=streaming)
         live.request = await self.keeping.keep(live.run, draft)
         live.handed_ns = time.monotonic_ns()
+
+    async def _refuse(self, live: Live, why: str) -> None:
+        """A request that goes nowhere: its body is not waited for."""
+        sent = live.flow.request
+        streaming = sent.headers.get("content-length", "0") != "0" or "transfer-encoding" in sent.headers
+        await self._record_request(live, b"", streaming=streaming)
+        if streaming:
+            await self._record_upload(live, "refused_by_policy")
+        await self.keeping.keep(live.run, redaction.error_draft(live, "refused", why), live.request)
+        self.keeping.counts.exchanges += 1
+        self.keeping.flows.end(live.flow)
+        answer(live.flow, 403, "Forbidden", why)
 
     async def _record_upload(self, live: Live, how: Ended) -> None:
         live.upload_ended = True

@@ -138,6 +138,13 @@ class Engine:
             if connection.client.id == client:
                 _cut(connection)
 
+    def sever(self, server: Server) -> None:
+        """Cuts the connection to one server; nothing that is still to be written goes out."""
+        for connection in self._server.connections.values():
+            io = connection.transports.get(server)
+            if io is not None and isinstance(io.writer, asyncio.StreamWriter):
+                io.writer.transport.abort()
+
     def was_closed(self, flow: HTTPFlow) -> bool:
         """Whether the server of a flow has ended its side of the connection as one does, not by a reset."""
         for connection in self._server.connections.values():

@@ -12,7 +12,9 @@ Sureness = Literal["certain", "likely", "no"]
 _NO_ADDRESS = re.compile(r"\[Errno -\d+\]|getaddrinfo|nodename nor servname|name or service not known", re.IGNORECASE)
 _TOO_LATE = re.compile(r"\[Errno (60|110)\]|timed? ?out", re.IGNORECASE)
 _CONNECTING = re.compile(r"\[Errno \d+\]|connect call failed|refused HTTP CONNECT|^error connecting", re.IGNORECASE)
-_NOT_ALLOWED = re.compile(r"^Connection killed|destination unknown|^Received .* refusing", re.IGNORECASE)
+_NOT_ALLOWED = re.compile(
+    r"^Connection killed|^refused by edgetape|destination unknown|^Received .* refusing", re.IGNORECASE
+)
 _QUOTES_THE_SERVER = re.compile(r"^(unexpected server response|Cannot parse HTTP response)")
 
 

@@ -9,14 +9,13 @@ Rules kept here:
 """
 
 import asyncio
-import ipaddress
 import socket
 
 from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow
 
 from addons.keeping import ANSWERED, Keeping, answer, watched
-from addons.listeners import Listeners, is_loopback
+from addons.listeners import Listeners, is_here, is_loopback
 from addons.options import RecorderOptions
 from addons.run_tag import TENANT, said, token_of
 from store.core.errors import EdgetapeError
@@ -112,18 +111,4 @@ class Guard:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError:
             return False
-        return any(_is_here(str(address[0]), host) for *_, address in found for host in ours)
-
-
-def _is_here(address: str, listening_host: str) -> bool:
-    """Whether a connection to an address of this port would end at ourselves."""
-    asked, ours = (ipaddress.ip_address(text.partition("%")[0]) for text in (address, listening_host))
-    if asked.is_loopback or asked.is_unspecified or not ours.is_unspecified:
-        return asked.is_loopback or asked.is_unspecified or asked == ours
-    family = socket.AF_INET6 if asked.version == 6 else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as trial:
-        try:
-            trial.bind((address, 0))  # only an address of this machine can be bound
-        except OSError:
-            return False
-    return True
+        return any(is_here(str(address[0]), host) for *_, address in found for host in ours)

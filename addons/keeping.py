@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Protocol
 
+from mitmproxy.connection import Server
 from mitmproxy.http import HTTPFlow, Response
 
 from addons.flows import Counts, Flows, Live
@@ -36,6 +37,7 @@ from store.writer import Part
 # In flow.metadata: we answered this flow ourselves; it passes unrecorded, the store having failed.
 ANSWERED = "edgetape.answered"
 UNRECORDED = "edgetape.unrecorded"
+BARRED = "edgetape.barred"  # in flow.metadata: why the server that it is for may not be reached
 
 type Drop = Callable[[str], None]
 
@@ -43,7 +45,8 @@ type Drop = Callable[[str], None]
 class Keeping:
     """Everything that is recorded goes through here. `drop` cuts an agent's connection by its client id.
 
-    `was_closed` says whether the server of a flow has closed its connection, and did not reset it.
+    `sever` cuts one to a server. `was_closed` says whether the server of a flow has closed its connection, and did not
+    reset it.
     """
 
     def __init__(self, runs: Runs, flows: Flows, counts: Counts, options: RecorderOptions) -> None:
@@ -52,6 +55,7 @@ class Keeping:
         self.flows = flows
         self.counts = counts
         self.drop: Drop = lambda _: None
+        self.sever: Callable[[Server], None] = lambda _: None
         self.was_closed: Callable[[HTTPFlow], bool] = lambda _: False
         self._strict = options.durability == "strict"
         self._passes = options.on_store_failure == "pass"

@@ -4,6 +4,7 @@ The first is the proxy. Others stand for a server (`Base`), or belong to one run
 """
 
 import ipaddress
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,20 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(name.partition("%")[0]).is_loopback
     except ValueError:
         return name == "localhost" or name.endswith(".localhost")
+
+
+def is_here(address: str, listening_host: str) -> bool:
+    """Whether a connection to an address would end at a listener of ours."""
+    asked, ours = (ipaddress.ip_address(text.partition("%")[0]) for text in (address, listening_host))
+    if asked.is_loopback or asked.is_unspecified or not ours.is_unspecified:
+        return asked.is_loopback or asked.is_unspecified or asked == ours
+    family = socket.AF_INET6 if asked.version == 6 else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as trial:
+        try:
+            trial.bind((address, 0))  # only an address of this machine can be bound
+        except OSError:
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,11 @@ class Listeners:
         """The server that an address of ours stands for: clients may ask the proxy for it, too."""
         listener = self._by_port.get(port)
         return listener.base if listener is not None and (is_loopback(host) or host == listener.host) else None
+
+    def have(self, address: str, port: int) -> bool:
+        """Whether a connection to an address ended at ourselves, and not at a port that stands for a server."""
+        listener = self._by_port.get(port)
+        return listener is not None and listener.base is None and is_here(address, listener.host)
 
     def of(self, client: Client) -> Listener | None:
         """The one that a client came to."""

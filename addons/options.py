@@ -44,6 +44,8 @@ class RecorderOptions:
     - `unknown_run` says where a request goes that names no run: to one that all of them share, to a new one for each
       trace (or else connection), or nowhere.
     - `workflow` and `labels` are those of runs that the recorder opens by itself.
+    - `allow_hosts` are the only servers that may be reached; `bars_metadata` keeps agents from where clouds hand out
+      credentials.
     - `bases` are servers that ports of ours stand for, for clients that use no proxy.
     - `owns_port` says whether the agent's own processes listen on a loopback port. It is called in a thread.
     - `owns_connection` says whether a connection from one port of this machine to another is held by the agent's own
@@ -69,6 +71,8 @@ class RecorderOptions:
     labels: tuple[tuple[str, str], ...] = ()
     upstream_ca: Path | None = None
     route: Route = direct
+    allow_hosts: Places | None = None
+    bars_metadata: bool = False
     durability: Durability = "strict"
     on_store_failure: OnStoreFailure = "block"
     local: Local = "pass"

@@ -82,6 +82,7 @@ class Recorder:
             raise
         self._listeners.open(self._engine.listening)
         self._keeping.drop = self._engine.drop
+        self._keeping.sever = self._engine.sever
         self._keeping.was_closed = self._engine.was_closed
 
     async def stop(self, reason: CloseReason = "normal") -> None:

@@ -16,7 +16,7 @@ from mitmproxy.tcp import TCPFlow
 
 from addons.distrust import Distrust
 from addons.embedding import Glimpse, Tally, Verdict
-from addons.keeping import ANSWERED, Keeping, watched
+from addons.keeping import ANSWERED, BARRED, Keeping, watched
 from addons.listeners import is_loopback
 from addons.options import RecorderOptions
 from addons.run_tag import INSIDE, RunTag
@@ -57,7 +57,7 @@ class Tunnel:
     @watched
     async def http_connect(self, flow: HTTPFlow) -> None:
         """Finds out whether the way leads to where nothing is opened."""
-        if ANSWERED in flow.metadata:
+        if {ANSWERED, BARRED} & flow.metadata.keys():
             return
         reason = await self._why(flow)
         if reason is None and self._distrust.passes(flow.request.host, flow.request.port):
@@ -88,7 +88,7 @@ class Tunnel:
     @watched
     async def requestheaders(self, flow: HTTPFlow) -> None:
         """Lets a plain request to the same places pass."""
-        reason = None if ANSWERED in flow.metadata or flow.metadata[INSIDE] else await self._why(flow)
+        reason = None if {ANSWERED, BARRED} & flow.metadata.keys() or flow.metadata[INSIDE] else await self._why(flow)
         if reason is None:
             return
         client, host, port = flow.client_conn, flow.request.host, flow.request.port

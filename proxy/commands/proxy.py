@@ -45,6 +45,8 @@ With --json: one line {port, host, url, pid, store} as soon as it listens.
     "on-store-failure",
     "upstream-ca",
     "local",
+    "allow-host",
+    "allow-metadata",
     "passthrough",
     "on-distrust",
     "idle",

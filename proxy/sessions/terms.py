@@ -34,6 +34,8 @@ class Given(anchoring.Given):
     on_store_failure: OnStoreFailure
     upstream_ca: Path | None
     local: Local
+    allowed_hosts: Sequence[str]
+    allow_metadata: bool
     passthrough: Sequence[str]
     on_distrust: OnDistrust
     idle: float
@@ -63,6 +65,8 @@ def told(given: Given, authority: Authority) -> RecorderOptions:
         durability=given["durability"],
         on_store_failure=given["on_store_failure"],
         local=given["local"],
+        allow_hosts=places(given["allowed_hosts"]) if given["allowed_hosts"] else None,
+        bars_metadata=not given["allow_metadata"],
         passthrough=places(given["passthrough"]),
         on_distrust=given["on_distrust"],
         secrets=redact.secrets_of(os.environ),

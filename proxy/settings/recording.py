@@ -59,6 +59,15 @@ ROWS = (
         click.Choice(("default", "new", "refuse")),
         "default",
     ),
+    Setting(
+        "allow-host",
+        "Only servers that are named so may be reached: HOST, *.HOST or HOST:PORT; may be repeated.",
+        str,
+        many=True,
+        metavar="HOST",
+        member="allowed_hosts",
+    ),
+    Setting("allow-metadata", "Let agents reach the addresses at which clouds hand out credentials.", flag=True),
     Setting("idle", "Seconds without traffic after which a run is closed.", SECONDS, 300.0),
     # mcp
     Setting("server", "What the tool server is called in the recording.", str, None, "from its command"),
