@@ -57,7 +57,7 @@ $(STAMPS)/installer: $(LOCKS)/installer.lock | $(STAMPS)/venv
 $(STAMPS)/dev: $(LOCKS)/dev.lock | $(STAMPS)/installer
 	@$(INSTALL) --require-hashes -r $<; touch $@
 
-$(STAMPS)/project: pyproject.toml proxy/launcher.py $(STAMPS)/dev
+$(STAMPS)/project: pyproject.toml proxy/launcher.py proxy/plugin.py $(STAMPS)/dev
 	@$(INSTALL) --no-deps --no-build-isolation -e .; touch $@
 
 test: lint ## run the checks and the tests (ARGS="-k name" narrows the tests)

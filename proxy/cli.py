@@ -40,6 +40,7 @@ VERBS = (
     "proxy",
     "env",
     "doctor",
+    "harness",
     "mcp",
     "erase",
     "hold",

@@ -28,6 +28,8 @@ be executed; 127 it was not found; 2 usage.
 --on-miss live and record let out what nothing recorded answers: model requests, and what --allow names; the new run is
 then of mode fork.
 The verdict in words is the last line of stderr. --json prints the report on stdout, after the agent's own output.
+With --serve stdout has what a program's shell is to set; with --json one line {port, pid, run, environment} and, at the
+end, the report.
 """
 
 
@@ -57,6 +59,9 @@ class Given(TypedDict):
     until: int | None
     each: bool
     control: int | None
+    serve: bool
+    port: int
+    shell: str
     report: Path | None
     junit: Path | None
 
@@ -87,9 +92,13 @@ class Given(TypedDict):
     "until",
     "each",
     "control",
+    "serve",
+    "port",
+    "shell",
     "json",
     "report",
     "junit",
+    port=0,
 )
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
@@ -102,6 +111,8 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     shared: Shared = context.obj
     if given["on_miss"] != "fail":
         return _going_live(Talk.of(context), shared, run, argv, given)
+    if given["serve"]:
+        return _serving(Talk.of(context), shared, run, argv, given)
     # First of all: a process that has threads or an open store cannot be confined any more.
     from proxy.confined.confinement import Unconfined, enter
     from proxy.sessions.sitting import Sitting
@@ -144,6 +155,20 @@ def _warn(talk: Talk, confinement: "Confinement | Unconfined", *, as_asked: bool
 
     if isinstance(confinement, Unconfined) and not as_asked:
         talk.warn(f"the agent is not confined: {confinement.reason}", confinement.hint)
+
+
+def _serving(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given: Given) -> int:
+    """The same without a command: whoever is pointed at the server is answered."""
+    from proxy.sessions.ending import Outlets, tell
+    from proxy.sessions.serving import announced, served
+
+    if argv:
+        raise Misuse("--serve runs no command", hint="start the command by itself, with what --serve prints")
+    if given["until"] or given["each"] or given["control"] is not None:
+        raise Misuse("--serve does not pause", hint="take --until, --step and --control with a command")
+    told = replace(_told(given), listen_port=given["port"])
+    report = served(talk, shared, run, told, announced(talk, given["shell"], as_json=given["as_json"]))
+    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
 
 
 def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given: Given) -> int:

@@ -55,27 +55,13 @@ async def replay(
     `about` gives the new run a name and labels. Raises AgentNotStarted, and what the server raises when it cannot
     listen.
     """
-    owner = Owner()
-    redactor = Redactor(options.secrets)
-
-    def opening(parent: Parent) -> Draft:
-        mode: Mode = "replay" if options.live is None else options.live.plan.mode
-        introduction = replace(about, mode=mode, workflow=run.workflow or None, parent=parent, bases=bases)
-        folder = revival.folder or Path.cwd()
-        return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
-
-    pause = options.pause
-    bases = options.bases or revival.bases
-    told = replace(options, bases=bases, owns_port=owner.owns, opening=opening, redactor=redactor)
-    server = ReplayServer(stage.reader, stage.writer, run, stage.authority, told)
+    owner, pause = Owner(), options.pause
+    server = server_of(stage, run, revival, replace(options, owns_port=owner.owns), about)
     await server.start()
     ended: Ended | None = None
     try:
         with scratch() as folder, _watched(stage):
-            way = Way(server.port, run.id, secrets.token_urlsafe(16))
-            pointed = base_variables(revival.environment, server.bases)
-            extras = {**pointed, RUN_VARIABLE: server.run, REPLAY_VARIABLE: run.id}
-            environment = passage(revival.environment, way, stage.authority, folder, extras)
+            environment = surroundings(server, run, revival, stage.authority, folder)
             with running_agent(revival.argv, environment, revival.folder) as agent:
                 owner.agent = agent
                 ended = await _until_end(agent, server.stopped, options.grace_s, pause.quit if pause else None)
@@ -84,6 +70,33 @@ async def replay(
         exit_code = None if ended is None else ended.code
         report = await server.stop(exit_code, stage.attempts(), confined=confined, allowed=stage.allowed_ports)
     return report
+
+
+def server_of(
+    stage: Stage, run: RunInfo, revival: Revival, options: ReplayOptions, about: Introduction = _NAMELESS
+) -> ReplayServer:
+    """A replay server that is still to be started, whose own run says what it replays for whom."""
+    redactor = Redactor(options.secrets)
+    bases = options.bases or revival.bases
+
+    def opening(parent: Parent) -> Draft:
+        mode: Mode = "replay" if options.live is None else options.live.plan.mode
+        introduction = replace(about, mode=mode, workflow=run.workflow or None, parent=parent, bases=bases)
+        folder = revival.folder or Path.cwd()
+        return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
+
+    told = replace(options, bases=bases, opening=opening, redactor=redactor)
+    return ReplayServer(stage.reader, stage.writer, run, stage.authority, told)
+
+
+def surroundings(
+    server: ReplayServer, run: RunInfo, revival: Revival, authority: Authority, folder: Path
+) -> dict[str, str]:
+    """The environment of a program that a started server answers; the files that it names are written to `folder`."""
+    way = Way(server.port, run.id, secrets.token_urlsafe(16))
+    pointed = base_variables(revival.environment, server.bases)
+    extras = {**pointed, RUN_VARIABLE: server.run, REPLAY_VARIABLE: run.id}
+    return passage(revival.environment, way, authority, folder, extras)
 
 
 async def _until_end(agent: Agent, stopped: asyncio.Event, grace_s: float, quits: asyncio.Event | None) -> Ended:

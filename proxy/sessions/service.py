@@ -44,7 +44,7 @@ class Service:
             await note(self._writer, self._in_force)
             ready(Listening(recorder.port, recorder.bases))
             watch = asyncio.create_task(self._watch(unsigned))
-            await _told_to_end()
+            await told_to_end()
             watch.cancel()
         finally:
             await recorder.stop()
@@ -61,7 +61,7 @@ class Service:
             await asyncio.sleep(WATCH_S)
 
 
-async def _told_to_end() -> None:
+async def told_to_end() -> None:
     """Waits for a signal; a second one ends the process as it always does."""
     loop, told = asyncio.get_running_loop(), asyncio.Event()
 

@@ -39,7 +39,7 @@ ROWS = (
     ),
     Setting("reverse", "A server that a port stands for; may be repeated.", str, many=True, metavar="URL[@PORT]"),
     Setting("host", "Address of the recorder; another than a loopback one needs --token.", str, "127.0.0.1"),
-    Setting("port", "Port of the recorder; 0 lets it take a free one.", PORT),
+    Setting("port", "Port to listen on; 0 lets it take a free one.", PORT),
     Setting("token", "Token that agents must send as the proxy password.", str),
     Setting(
         "tokens",

@@ -48,6 +48,7 @@ ROWS = (
         many=True,
         member="allowed_ports",
     ),
+    Setting("serve", "Run no command: answer whoever is pointed here, until TERM or Ctrl-C.", flag=True),
     Setting("until", "Pause before this step is answered: look, change it, go on.", COUNT),
     Setting("each", "Pause before every step.", flag=True, flag_name="step", member="each"),
     Setting("control", "Port of a control API on loopback for pausing; 0 takes a free one.", PORT),

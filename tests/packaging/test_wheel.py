@@ -63,7 +63,7 @@ def test_the_wheel_holds_the_program_in_one_folder(built: Path) -> None:
         launcher = wheel.read("edgetape/__init__.py")
     assert {name.split("/")[0] for name in names} == {"edgetape", f"edgetape-{VERSION}.dist-info"}
     assert launcher == (ROOT / "proxy/launcher.py").read_bytes()
-    moved = {Path("proxy/launcher.py")}
+    moved = {Path("proxy/launcher.py"), Path("proxy/plugin.py")}
     assert {f"edgetape/{path}" for path in source_files() if path not in moved} <= names
     assert "edgetape/proxy/agent/preload/node/proxy.cjs" in names
     assert f"edgetape-{VERSION}.dist-info/licenses/LICENSE" in names
@@ -72,7 +72,7 @@ def test_the_wheel_holds_the_program_in_one_folder(built: Path) -> None:
 def test_the_wheel_holds_nothing_but_the_program(built: Path) -> None:
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         inside = {name.split("/")[1] for name in wheel.namelist() if name.startswith("edgetape/")}
-    assert inside == {"__init__.py", *FLOORS}
+    assert inside == {"__init__.py", "plugin.py", *FLOORS}
 
 
 def test_the_sdist_holds_what_builds_and_tests_it(built: Path) -> None:
@@ -101,6 +101,18 @@ def test_installing_it_hides_nobodys_package(floor: str, installed: Path, tmp_pa
     (site_packages(installed) / "after.pth").write_text(f"{tmp_path}\n")
     say = f"import edgetape, {floor}; print({floor}.owner)"
     assert run(installed / "bin/python", "-c", say, cwd=installed) == "somebody else\n"
+
+
+def test_pytest_finds_the_plugin_and_no_package_of_ours(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text(
+        "import importlib.util, sys\n"
+        "def test_one(edgetape):\n"
+        "    assert edgetape.mode == 'off'\n"
+        "    assert 'edgetape.plugin' in sys.modules\n"
+        "    assert not {'proxy', 'store', 'addons', 'replay_server'} & set(sys.modules)\n"
+    )
+    options = ("-q", "-p", "no:cacheprovider", "--edgetape=off")
+    assert "1 passed" in run(installed / "bin/python", "-m", "pytest", *options, cwd=tmp_path)
 
 
 def test_the_ground_floor_passes_its_tests_from_the_wheel(installed: Path, tmp_path: Path) -> None:
