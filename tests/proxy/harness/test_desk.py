@@ -57,7 +57,7 @@ async def test_two_sessions_over_one_tape_know_nothing_of_each_other(desk: Desk,
     assert "UNCONFINED" in ended[0]["verdict"]
     assert "no session" in (await ask(desk, do="end", session=first["session"]))["error"]
     assert "cannot be read" in (await ask(desk, do="replay", **{**about, "tape": str(tmp_path / "none.tape")}))["error"]
-    assert "no line of the harness" in (await desk.answer(b"nonsense\n"))["error"]
+    assert "no line of the harness" in str((await desk.answer(b"nonsense\n"))["error"])
     await desk.close()
 
 
