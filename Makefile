@@ -87,6 +87,7 @@ soak: setup ## run the tests with their full counts and write docs/soak.md (hour
 bench: setup ## print measured figures, and write docs/benchmarks.md
 	@$(PYTEST) -m bench -s
 	@$(BIN)/python -m bench.verify --write
+	@$(BIN)/python -m bench.record --write
 
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-annotate --custom-compile-command "make lock"

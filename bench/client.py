@@ -23,7 +23,10 @@ _VARIANTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a client is to do: `fresh` opens a connection for every request; `stream` reads event streams."""
+    """What a client is to do: `fresh` opens a connection for every request; `stream` reads event streams.
+
+    `repeated_bytes` of each request are the same in all, as a conversation repeats itself.
+    """
 
     kind: Literal["keep", "fresh", "stream"]
     proxy: tuple[str, int] | None
@@ -33,6 +36,7 @@ class Order:
     seconds: float
     request_bytes: int = 2048
     answer_bytes: int = 2048
+    repeated_bytes: int = 0
     chunks: int = 200
     chunk_ms: int = 5
 
@@ -159,7 +163,7 @@ def requests(order: Order) -> list[bytes]:
         b"User-Agent: Client/Python 1.99.1\r\nAccept: application/json\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\n\r\n"
     )
-    bodies = [conversation(order.request_bytes, seed) for seed in range(_VARIANTS)]
+    bodies = [conversation(order.request_bytes, seed, order.repeated_bytes) for seed in range(_VARIANTS)]
     return [head % (path, host, len(body)) + body for body in bodies]
 
 

@@ -22,12 +22,17 @@ LENGTH = re.compile(rb"(?im)^content-length: *(\d+)")
 _ASKED = re.compile(rb"[?&](bytes|chunks|ms)=(\d+)")
 
 
-def conversation(size: int, seed: int) -> bytes:
-    """A chat request, or answer, of `size` bytes: words that are no two times the same."""
-    source = random.Random(seed)  # noqa: S311  # the same text each time
-    words = " ".join("".join(source.choices("abcdefghijklmnop", k=source.randrange(2, 9))) for _ in range(size // 4))
+def conversation(size: int, seed: int, repeated: int = 0) -> bytes:
+    """A chat request, or answer, of `size` bytes: words that are no two times the same but for the first ones."""
+    begun, told = _words(repeated, -1), _words(size, seed)
     frame = b'{"model":"model-1","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"%s"}]}'
-    return frame % words.encode()[: max(0, size - len(frame) + 2)]
+    return frame % (begun[:repeated] + told)[: max(0, size - len(frame) + 2)]
+
+
+def _words(size: int, seed: int) -> bytes:
+    source = random.Random(seed)  # noqa: S311  # the same text each time
+    letters = "eeeeeeetttttaaaaoooiiinnnsssrrhhlldducmfygwpbvkxqjz"
+    return " ".join("".join(source.choices(letters, k=source.randrange(2, 9))) for _ in range(size // 4)).encode()
 
 
 class Upstream(asyncio.Protocol):

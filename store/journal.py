@@ -16,6 +16,7 @@ from store.core import digest, draft, event, leaf, merkle, shape
 from store.core.errors import InvalidEvent, Malformed
 from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen, is_step
 from store.livelogs import LiveLogs
+from store.recall import Head
 
 _FILLED_IN = "0" * 64
 
@@ -47,16 +48,6 @@ class Weighed:
     def linked(self, name: str, seq: int) -> "Weighed":
         """The same, its member `name` (`req`, `open`) naming the event `seq`."""
         return replace(self, members={**self.members, name: seq})
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The last event of a run."""
-
-    seq: int
-    hash: bytes
-    type: str
-    mono_us: int
 
 
 def head(connection: sqlite3.Connection, run: str) -> Head | None:
@@ -103,7 +94,7 @@ def open_run(
 
 def append(connection: sqlite3.Connection, logs: LiveLogs, run: str, weighed: Weighed, now: Now) -> Appended:
     """Adds one event at the end of an open run. Raises InvalidEvent when there is no such run, or it is closed."""
-    last = head(connection, run)
+    last = logs.recall.heads.get(run) or head(connection, run)
     if last is None:
         raise InvalidEvent(f"there is no run {run} to append to")
     if last.type == "run.close":
@@ -199,6 +190,7 @@ def _insert(connection: sqlite3.Connection, logs: LiveLogs, place: event.Place, 
     hashed = envelopes.append(connection, place.run, place.seq, raw)
     if opened:
         keep(connection, logs, place.run, place.seq, str(members["type"]), opened)
+    logs.recall.heads[place.run] = Head(place.seq, hashed, str(members["type"]), place.mono_us)
     return Appended(place.seq, hashed)
 
 

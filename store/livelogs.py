@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store import payloads
+from store.recall import Recall
 from store.splices.livelog import LiveLog
 from store.splices.splicer import Mark, Splicer
 from store.splices.stream import Span
@@ -38,6 +39,7 @@ class LiveLogs:
     """Used by the writer's thread alone. `vault` has the keys of the runs."""
 
     def __init__(self, vault: Vault) -> None:
+        self.recall = Recall()
         self._vault = vault
         self._live: dict[str, _Live] = {}
         self._touched: dict[str, Mark] = {}  # and how each was when the transaction came to it
@@ -48,7 +50,12 @@ class LiveLogs:
 
     def keys(self, connection: sqlite3.Connection, run: str) -> RunKeys:
         """The keys of a run as they are now. Raises KeyUnavailable; Malformed where they are gone or damaged."""
-        return self._vault.of(connection, run)
+        known = self.recall.keys.get(run)
+        if known is None:
+            known = self._vault.of(connection, run)
+            if connection.in_transaction:
+                self.recall.keys[run] = known
+        return known
 
     def found(self, connection: sqlite3.Connection, run: str) -> RunKeys:
         """The keys of a new run, which it is given here. Raises KeyUnavailable."""
@@ -68,6 +75,7 @@ class LiveLogs:
 
     def undo(self, marks: Marks) -> None:
         """Forgets what was added since."""
+        self.recall.forget()
         for run, first in self._touched.items():
             self._live[run].log.undo(marks.get(run, first))
 
@@ -84,6 +92,7 @@ class LiveLogs:
 
     def commit(self) -> None:
         """All that was flushed is on disk."""
+        self.recall.forget()
         now_s = time.monotonic()
         for run in self._touched:
             live = self._live.pop(run)
@@ -98,6 +107,7 @@ class LiveLogs:
 
     def rollback(self) -> None:
         """Nothing since the last commit is."""
+        self.recall.forget()
         for run in self._touched:
             self._live[run].log.rollback()
         self._touched, self._flushed = {}, {}
@@ -111,7 +121,7 @@ class LiveLogs:
             "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number DESC LIMIT 1", (run,)
         ).fetchone()
         last = None if row is None else Span(*row)
-        live, keys = self._live.get(run), self._vault.of(connection, run)
+        live, keys = self._live.get(run), self.keys(connection, run)
         if live is None or live.last != last or live.wrapped != keys.wrapped:
             log = LiveLog(keys.guard, Splicer(last.end if last else 0), last.number + 1 if last else 0)
             live = self._live[run] = _Live(log, keys.wrapped, last, time.monotonic())

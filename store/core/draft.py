@@ -8,7 +8,7 @@ Rules kept here:
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -33,6 +33,10 @@ FACTS_BYTES_MAX = 60 * 1024
 DERIVED = ("settings", "tools", "usage")
 # In canonical bytes no text can hold this, for its quotation marks would be escaped.
 _COMMITMENT = b'{"body":"'
+# A byte takes six at most (\\u0000), and bytes that are no text a frame of some more: what cannot be too long even so
+# is not measured.
+_SPELLED_MOST = 6
+_PAIR = 16
 _PLAIN = frozenset((str, int, bool, type(None)))
 
 
@@ -77,16 +81,22 @@ class Sheet:
     def text(self, redacted: Redacted) -> Text:
         """A text in the envelope if it is short, else a body."""
         short = text(redacted.content)
+        if len(redacted.content) * _SPELLED_MOST <= TEXT_BYTES_MAX:
+            return short
         if len(msgspec.json.encode(short)) > TEXT_BYTES_MAX + len('""'):
             return self.apart(redacted, "text/plain")
         return short
 
     def pairs(self, pairs: Sequence[tuple[Redacted, Redacted]]) -> Headers:
         """Ordered pairs in the envelope if they are few, else one body: the JSON of the same list."""
-        spelled: Pairs = [[text(name.content), text(value.content)] for name, value in pairs]
-        raw = json.dumps(msgspec.to_builtins(spelled), separators=(",", ":"), ensure_ascii=False).encode()
-        if len(raw) > PAIRS_BYTES_MAX:
-            return self.apart(Redacted(raw, len(raw)), "application/json")
+        if (
+            sum(len(name.content) + len(value.content) + _PAIR for name, value in pairs) * _SPELLED_MOST
+            > PAIRS_BYTES_MAX
+        ):
+            spelled: Pairs = [[text(name.content), text(value.content)] for name, value in pairs]
+            raw = json.dumps(msgspec.to_builtins(spelled), separators=(",", ":"), ensure_ascii=False).encode()
+            if len(raw) > PAIRS_BYTES_MAX:
+                return self.apart(Redacted(raw, len(raw)), "application/json")
         return [[self.text(name), self.text(value)] for name, value in pairs]
 
     def draft(self, facts: Facts) -> Draft:
@@ -114,15 +124,19 @@ def weighed(draft: Draft) -> tuple[Members, list[Content]]:
     contents: list[Content] = []
 
     def digested(value: canonical.Json, pointer: str) -> canonical.Json:
-        match value:
-            case {"body": str() as mark} if mark.startswith("#"):
+        # By far the most are texts, and lists of them: those are not called for.
+        if isinstance(value, dict):
+            mark = value.get("body")
+            if len(value) == 1 and isinstance(mark, str) and mark.startswith("#"):
                 content = draft.contents[int(mark[1:])]
                 contents.append(Content(pointer, digest.body_digest(content), content))
                 return {"body": contents[-1].sha256.hex()}
-            case Mapping():
-                return {name: digested(member, f"{pointer}/{name}") for name, member in value.items()}
-            case list():
-                return [digested(item, f"{pointer}/{index}") for index, item in enumerate(value)]
+            return {
+                name: member if type(member) in _PLAIN else digested(member, f"{pointer}/{name}")
+                for name, member in value.items()
+            }
+        if isinstance(value, list) and not _is_plain(value):
+            return [digested(item, f"{pointer}/{index}") for index, item in enumerate(value)]
         return value
 
     members = digested(cast("canonical.Json", msgspec.to_builtins(draft.facts)), "")

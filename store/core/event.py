@@ -74,4 +74,4 @@ def from_record(record: canonical.Record) -> Event:
 
 def timestamp(at: datetime) -> str:
     """`YYYY-MM-DDTHH:MM:SS.ffffffZ` of a moment in any time zone."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"

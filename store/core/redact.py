@@ -8,7 +8,7 @@ Rules kept here:
 - No step takes longer than some milliseconds: whoever has long bodies calls `body_steps` and pauses between steps.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from store.core.redaction import addresses, bodies, endpoints, fields, headers, texts
@@ -26,6 +26,9 @@ __all__ = [
 
 RULES = "edgetape/redaction/3"
 _MEMO_MAX = 512
+_MEMO_BYTES_MAX = 4096
+
+type _Place = tuple[bytes | str, bytes, bool]
 
 _UNKNOWN = Content()
 
@@ -39,7 +42,7 @@ class Redactor:
     known: Iterable[str] = ()
     allowed: frozenset[str] = frozenset()
     secrets: Known = field(init=False, repr=False)
-    _memo: dict[tuple[bytes, bytes, bool], Redacted] = field(default_factory=dict, repr=False)
+    _memo: dict[_Place, Redacted] = field(default_factory=dict, repr=False)
     _memo_version: int = 0
 
     def __post_init__(self) -> None:
@@ -48,34 +51,27 @@ class Redactor:
     def plain(self, raw: bytes | str) -> Redacted:
         """Text in which nothing is secret by its place: what looks like a secret, or is known as one, is taken out."""
         content = raw.encode("utf-8", "surrogateescape") if isinstance(raw, str) else raw
-        return self._without(content, self._read(content))
+        return self._again(("plain", content, False), lambda: self._without(content, self._read(content)))
 
     def header(self, name: bytes, value: bytes, *, response: bool = False) -> Redacted:
         """The value of a header field. A scheme (`Bearer`), and a cookie's name and attributes, stay readable."""
-        key = name, value, response
-        if self._memo_version != self.secrets.version or len(self._memo) > _MEMO_MAX:
-            self._memo.clear()
-            self._memo_version = self.secrets.version
-        known = self._memo.get(key)  # the same fields come with every request
-        if known is None:
-            lower = name.decode("latin-1").lower()
-            found = headers.find(lower, value, response=response, allowed=self.allowed)
-            known = self._without(value, [*found, *self.secrets.search(value, 0, len(value))])
-            for password in headers.passwords(value) if lower.endswith("authorization") else ():
-                self.secrets.learn(password)
-            self._memo[key] = known
-        return known
+        return self._again((name, value, response), lambda: self._header(name, value, response=response))
 
     def query(self, raw: bytes) -> Redacted:
         """A query string without its `?`: the values of names that carry keys are replaced, and whatever looks like
         a secret or is known to be one; the rest stays byte for byte.
         """
-        named = (span for span in fields.pairs(raw, "query") if span is not None)
-        return self._without(raw, [*named, *self._read(raw)])
+
+        def read() -> Redacted:
+            named = (span for span in fields.pairs(raw, "query") if span is not None)
+            return self._without(raw, [*named, *self._read(raw)])
+
+        return self._again(("query", raw, False), read)
 
     def path(self, raw: bytes) -> Redacted:
         """The path of a URL, in which some services put their keys."""
-        return self._without(raw, [*addresses.path_token(raw, 0, len(raw)), *self._read(raw)])
+        tokens = addresses.path_token(raw, 0, len(raw))
+        return self._again(("path", raw, False), lambda: self._without(raw, [*tokens, *self._read(raw)]))
 
     def body(self, raw: bytes, about: Content = _UNKNOWN) -> Redacted:
         """A body as it crossed the wire, `about` telling what it is."""
@@ -95,6 +91,26 @@ class Redactor:
     def endpoint(method: str, host: str, path: bytes, fields_: Sequence[tuple[bytes, bytes]]) -> str:
         """The class of an endpoint that hands out credentials; "" for all others."""
         return endpoints.kind(method, host.lower().rstrip("."), path, fields_)
+
+    def _header(self, name: bytes, value: bytes, *, response: bool) -> Redacted:
+        lower = name.decode("latin-1").lower()
+        found = headers.find(lower, value, response=response, allowed=self.allowed)
+        known = self._without(value, [*found, *self.secrets.search(value, 0, len(value))])
+        for password in headers.passwords(value) if lower.endswith("authorization") else ():
+            self.secrets.learn(password)
+        return known
+
+    def _again(self, key: _Place, read: Callable[[], Redacted]) -> Redacted:
+        """What was read before, if nothing was learned since: the same fields and addresses come with every request."""
+        if len(key[1]) > _MEMO_BYTES_MAX:
+            return read()
+        if self._memo_version != self.secrets.version or len(self._memo) > _MEMO_MAX:
+            self._memo.clear()
+            self._memo_version = self.secrets.version
+        known = self._memo.get(key)
+        if known is None:
+            known = self._memo[key] = read()
+        return known
 
     def _read(self, content: bytes) -> Iterator[Span]:
         for start, stop in texts.windows(len(content)):

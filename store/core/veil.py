@@ -8,7 +8,7 @@ Rules kept here:
 """
 
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from store.core import digest
 
@@ -23,6 +23,11 @@ class Veil:
     """The salt key of one run at work: 32 bytes, every value that it gives too."""
 
     key: bytes
+    _keyed: hmac.HMAC = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Beginning with the key takes longer than all that follows.
+        object.__setattr__(self, "_keyed", hmac.new(self.key, digestmod="sha256"))
 
     def salt(self, seq: int, pointer: str) -> bytes:
         """The salt of a commitment that has none of its own."""
@@ -49,4 +54,6 @@ class Veil:
 
     def _expanded(self, label: bytes, seq: int, pointer: str) -> bytes:
         info = label + seq.to_bytes(8, "big") + pointer.encode("utf-8", "surrogateescape")
-        return hmac.digest(self.key, info + b"\x01", "sha256")
+        keyed = self._keyed.copy()
+        keyed.update(info + b"\x01")
+        return keyed.digest()

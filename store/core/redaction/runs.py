@@ -6,6 +6,7 @@ Rules kept here:
 """
 
 import re
+import string
 from collections.abc import Iterator
 
 from store.core.redaction.likeness import is_random
@@ -49,7 +50,10 @@ _SHAPES = _by_head()
 _HEADS = sorted(_SHAPES, key=len, reverse=True)
 _HINT = re.compile(_either([head.decode() for head in _HEADS]).encode())
 _BEGINNING_WITH = {first: [head for head in _HEADS if head[0] == first] for first in {head[0] for head in _HEADS}}
-_INNERS = [(inner, re.compile(inner.whole.encode())) for inner in INNERS]
+# One byte of each word is no letter: what has it nowhere has the word nowhere, which shows sooner.
+_INNERS = [
+    (inner, re.compile(inner.whole.encode()), inner.word.strip(string.ascii_letters.encode())[:1]) for inner in INNERS
+]
 
 
 def find(content: bytes, start: int, stop: int) -> Iterator[Span]:
@@ -100,8 +104,8 @@ def _token(content: bytes, at: int) -> Span | None:
 
 
 def _inner(content: bytes, window: bytes, start: int, stop: int) -> Iterator[Span]:
-    for inner, whole in _INNERS:
-        at = window.find(inner.word)
+    for inner, whole, sign in _INNERS:
+        at = window.find(inner.word) if sign in window else -1
         while 0 <= at < stop - start:
             place = start + at
             found = whole.search(content, max(0, place - inner.before), place + RUN_BYTES_MAX)

@@ -13,6 +13,8 @@ from store.core.redaction.spans import Span
 
 WINDOW_BYTES = 16 * 1024
 _OVER_BYTES = 64
+_VALUES_MAX = 128
+_ESCAPED_OFTEN = b"\\" * values.ESCAPES_NEAR
 _KEY_BYTES_MAX = 64 * 1024
 
 _KEY_BEGIN = re.compile(rb"-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
@@ -41,16 +43,33 @@ def shaped(content: bytes, start: int, stop: int) -> Iterator[Span]:
 def _named(content: bytes, start: int, stop: int) -> Iterator[Span]:
     window = content[start : stop + _OVER_BYTES]
     lowered = window.lower()
+    near = _before_values(lowered)
     for stem in values.STEMS:
-        for place in _places(lowered, stem, stop - start):
-            span = values.after(content, start + place, stem)
-            if span is not None:
-                yield span
-    yield from _in_urls(content, window, start, stop)
+        if near is None or stem in near or stem.endswith(b" "):
+            for place in _places(lowered, stem, stop - start):
+                span = values.after(content, start + place, stem)
+                if span is not None:
+                    yield span
+    yield from _in_urls(content, window, start, stop, near)
 
 
-def _in_urls(content: bytes, window: bytes, start: int, stop: int) -> Iterator[Span]:
-    for place in _places(window, b"://", stop - start):
+def _before_values(lowered: bytes) -> bytes | None:
+    """What stands shortly before each `:` and `=` of a window, and these: a name counts only there. None where those
+    are so many that looking everywhere is no more work, or where a name may stand farther before them.
+    """
+    if lowered.count(b":") + lowered.count(b"=") > _VALUES_MAX or _ESCAPED_OFTEN in lowered:
+        return None
+    pieces: list[bytes] = []
+    for sign in (b":", b"="):
+        at = lowered.find(sign)
+        while at >= 0:
+            pieces.append(lowered[max(0, at - values.REACH_BYTES) : at + 1])
+            at = lowered.find(sign, at + 1)
+    return b"\0".join(pieces)
+
+
+def _in_urls(content: bytes, window: bytes, start: int, stop: int, near: bytes | None) -> Iterator[Span]:
+    for place in _places(window, b"://", stop - start) if b"/" in window else ():
         span = addresses.userinfo(content, start + place)
         if span is not None:
             yield span
@@ -60,10 +79,11 @@ def _in_urls(content: bytes, window: bytes, start: int, stop: int) -> Iterator[S
     if b"?" not in window and b"&" not in window:
         return
     for hint in addresses.QUERY_HINTS:
-        for place in _places(window, hint, stop - start):
-            span = addresses.parameter(content, start + place)
-            if span is not None:
-                yield span
+        if near is None or hint.lower() in near:
+            for place in _places(window, hint, stop - start):
+                span = addresses.parameter(content, start + place)
+                if span is not None:
+                    yield span
 
 
 def _private_keys(content: bytes, start: int, stop: int) -> Iterator[Span]:

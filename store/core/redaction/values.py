@@ -17,6 +17,9 @@ STEMS = (
     b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"credential", b"jwt", b"assertion", b"bearer ",
     b"basic ",
 )  # fmt: skip
+# How far before its `:` or `=` a stem may begin, with fewer backslashes than ESCAPES_NEAR in between (see _REST).
+ESCAPES_NEAR = 16
+REACH_BYTES = 64
 NAME_BYTES_MAX = 64
 VALUE_BYTES_MAX = 64 * 1024
 
