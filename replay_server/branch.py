@@ -93,7 +93,7 @@ class Branch:
                 why = self._unfit(changed)
                 if why:
                     return self._withheld(said, live, ledger, "", why, asked_for)
-                return self._outing(changed, live, ledger, asked_for, choice.ruling)
+                return self._outing(changed, live, ledger, choice.ruling, said.run if is_child else "")
             case "refuse":
                 rule = "" if by_record else self.venture.registry.allowing(deed)
                 return self._withheld(said, live, ledger, rule, choice.why, asked_for)
@@ -102,18 +102,19 @@ class Branch:
         self.found.stubbed += self.venture.has_left
         return match
 
-    def _outing(self, moved: Asked, live: Live, ledger: Ledger, asked_for: RequestLabels, ruling: Ruling) -> Outing:
+    def _outing(self, moved: Asked, live: Live, ledger: Ledger, ruling: Ruling, child: str) -> Outing:
         key = None
         step = ledger.steps + 1
         if ruling.effect != "read":
             key = first(moved.headers, _KEY.lower()).decode("latin-1") or None
             if key is None and self.venture.adds_keys:
-                key = idempotency_key(self.tape.run.id, step, moved.body)
+                key = idempotency_key(f"{self.tape.run.id}{child}", step, moved.body)
                 moved = replace(moved, headers=(*moved.headers, (_KEY, key.encode())))
         said = told(moved, self.redactor)
         asked_for = replace(labels(said.asked), idempotency_key=key)
         ticket = ledger.request(said, live.version, None, asked_for)
-        gone = Gone(step, moved.endpoint.place, ruling.effect, key)
+        place = moved.endpoint.place + (f" (child run {child})" if child else "")
+        gone = Gone(step, place, ruling.effect, key)
         self.found.live.append(gone)
         target = self.venture.target(moved.endpoint)
         sent = moved if target is None else replace(moved, endpoint=target)

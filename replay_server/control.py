@@ -22,31 +22,32 @@ from store.reader import BodyUnavailable
 @dataclass(slots=True)
 class Control:
     """One replay's control endpoint. `goes_on` says that the agent has left the recording for good: then what it notes
-    is noted, and values that were not recorded are made.
+    is noted, and values that were not recorded are made; with `spawns` child runs too.
     """
 
     recollection: Recollection
     stdio: Stdio
-    ledger: Ledger
     redactor: Redactor
     objections: Objections
     goes_on: Callable[[], bool] = lambda: False
+    spawns: bool = False
+    _spawned: int = 0
 
-    def answer(self, raw: Asked) -> Recorded:
-        """Answers a request to the endpoint."""
+    def answer(self, raw: Asked, ledger: Ledger) -> Recorded:
+        """Answers a request to the endpoint; `ledger` is that of the run that asks."""
         place = raw.endpoint
         path, query = place.path.decode("latin-1"), raw.query.decode("latin-1")
         call = calls.call(place.method, path, query, raw.headers, raw.body)
         if isinstance(call, Said):
             return page(call)
         if isinstance(call, Passed):
-            return self._passed(call)
+            return self._passed(call, ledger)
         self.objections.findings.requests += 1
         if self.objections.stopped.is_set():
             return self.objections.after_stop()
         if isinstance(call, Noted):
             body = self.redactor.body(call.content, Content(b"application/json"))
-            self.ledger.note(call.kind, body)
+            ledger.note(call.kind, body)
             call = Noted(call.kind, body.content)
             if self.goes_on():
                 return page(Said(201, calls.noted(call.kind)))
@@ -55,13 +56,13 @@ class Control:
         except BodyUnavailable as error:
             reason = f"what was recorded cannot be served: {error}"
             return self.objections.unserved(place_of(kind_of(call)), None, reason)
-        return self._told(call, recalled)
+        return self._told(call, recalled, ledger)
 
     def never_asked(self) -> list[tuple[int, str]]:
         """What was recorded of all this and not asked for: step, and what it is."""
         return self.recollection.never_asked() + self.stdio.never_asked()
 
-    def _passed(self, call: Passed) -> Recorded:
+    def _passed(self, call: Passed, ledger: Ledger) -> Recorded:
         live = rpc.message(call.message)
         findings = self.objections.findings
         findings.requests += live.is_request
@@ -69,7 +70,7 @@ class Control:
             findings.after_stop += live.is_request
             return _lines(live, "edgetape has stopped this run: it left the recording")
         body = self.redactor.body(call.message, Content(b"application/json"))
-        self.ledger.rpc(call, live, body)
+        ledger.rpc(call, live, body)
         answered = self.stdio.answer(replace(call, message=body.content))
         if not answered.wanted:
             return _said(answered.lines)
@@ -88,17 +89,20 @@ class Control:
         else:
             findings.matched += 1
         for line in answered.lines:
-            self.ledger.rpc(Passed(call.server, "to_client", line), rpc.message(line), stored(line))
+            ledger.rpc(Passed(call.server, "to_client", line), rpc.message(line), stored(line))
         return _said(answered.lines)
 
-    def _told(self, call: Wanted | Noted | Spawned, recalled: Recalled) -> Recorded:
+    def _told(self, call: Wanted | Noted | Spawned, recalled: Recalled, ledger: Ledger) -> Recorded:
         kind = kind_of(call)
         if isinstance(call, Wanted) and self.goes_on() and (recalled.answer is None or recalled.changes):
             recalled = Recalled(page(Said(200, fresh(call))))
+        if isinstance(call, Spawned) and self.spawns and self.goes_on() and recalled.answer is None:
+            self._spawned += 1
+            return page(Said(201, calls.spawned(call.name or f"child-{self._spawned}", call.name)))
         if recalled.answer is None:
             return self.objections.missed(place_of(kind), recalled.last, again=recalled.last is not None)
         if isinstance(call, Wanted):
-            self.ledger.value(call.kind, recalled.answer.body)
+            ledger.value(call.kind, recalled.answer.body)
         if not recalled.changes:
             self.objections.findings.matched += 1
             return recalled.answer

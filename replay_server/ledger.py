@@ -1,20 +1,17 @@
 """The replay's own run in the store: what was asked, what was served, and the verdict. It is the replay certificate."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import store
 from replay_server.answer import Arrived, Live, Recorded, Reply, build
 from replay_server.normalise import Told
 from replay_server.report import Report
-from store.core import chunks, rpc, websocket
+from store.core import chunks, digest, rpc, websocket
 from store.core.coding import as_stored
 from store.core.control.calls import NoteKind, Passed, ValueKind
 from store.core.draft import Draft, Sheet, altered
 from store.core.form import Endpoint, Pairs, first
 from store.core.model import (
-    Agent,
     CloseReason,
     Ended,
     ErrorKind,
@@ -23,27 +20,23 @@ from store.core.model import (
     HttpResponse,
     Note,
     Parent,
-    Policies,
-    RunOpen,
+    RunSpawn,
     TunnelClose,
     TunnelOpen,
     Value,
     Verdict,
     is_step,
 )
-from store.core.redact import RULES, Content, Redacted, Redactor, stored
+from store.core.redact import Content, Redacted, Redactor, stored
 from store.core.redaction.marks import tally
 from store.core.redaction.pieces import recut
 from store.core.rpc import Message
 from store.core.text import Headers
-from store.labels.classify import RULES as LABEL_RULES
 from store.labels.classify import response_labels
 from store.labels.dialect import RequestLabels, ResponseLabels
 from store.labels.spelling import request_members, response_members
 from store.ticket import Ticket
 from store.writer import Writer
-
-type Opening = Callable[[Parent], Draft]
 
 _LATER = -1  # stands where the writer puts the seq of the request
 
@@ -58,8 +51,8 @@ class Ledger:
         self.steps = 0
         self._writer = writer
         self._redactor = redactor
-        self.run, ticket = writer.open_run(draft)
-        self._watch(ticket)
+        self.run, self._newest = writer.open_run(draft)
+        self._watch(self._newest)
 
     def request(
         self, told: Told, http_version: str, like: HttpRequest | None, labels: RequestLabels | None = None
@@ -234,13 +227,25 @@ class Ledger:
         if self.failure is not None:
             raise self.failure
 
-    async def abandon(self) -> None:
-        """Ends the run of a replay that never began. Raises StoreUnusable."""
-        await self._writer.close_run(self.run, "operator")
+    async def newest(self) -> Parent:
+        """The newest event of the run, for a child to name. Raises StoreUnusable."""
+        placed = await self._newest
+        assert placed is not None
+        return Parent(run=self.run, seq=placed.seq, event_hash=placed.hash.hex())
+
+    def spawn(self, child: str) -> None:
+        """A child run that was opened."""
+        genesis = digest.genesis_prev(self._writer.origin, child).hex()
+        self._append(Draft(RunSpawn(child=child, genesis=genesis)))
+
+    async def end(self, reason: CloseReason = "operator") -> None:
+        """Ends the run without a verdict: of a replay that never began, or of a child. Raises StoreUnusable."""
+        await self._writer.close_run(self.run, reason)
 
     def _append(self, draft: Draft, after: Ticket | None = None) -> Ticket:
         self.steps += is_step(draft.facts)
-        return self._watch(self._writer.append(self.run, draft, after=after))
+        self._newest = self._watch(self._writer.append(self.run, draft, after=after))
+        return self._newest
 
     def _watch(self, ticket: Ticket) -> Ticket:
         def note(done: Any) -> None:  # noqa: ANN401  # concurrent.futures gives callbacks a bare Future
@@ -248,21 +253,6 @@ class Ledger:
 
         ticket.done.add_done_callback(note)
         return ticket
-
-
-def opening(parent: Parent) -> Draft:
-    """Event 0 of a replay of which nothing is known but what it replays."""
-    policies = Policies(redaction=RULES, classification=LABEL_RULES)
-    facts = RunOpen(
-        origin="",
-        mode="replay",
-        recorder=f"edgetape/{store.__version__}",
-        clock="system",
-        policies=policies,
-        agent=Agent(),
-        parent=parent,
-    )
-    return Draft(facts)
 
 
 def _labels(like: HttpRequest) -> dict[str, Any]:

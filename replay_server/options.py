@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replay_server import ledger
 from replay_server.modes import OnDrift, OnMiss
+from replay_server.opening import Opening, opening
 from replay_server.order import Order
 from replay_server.pause import Pause
 from replay_server.plan import Plan
@@ -68,7 +68,7 @@ class ReplayOptions:
     listen_host: str = "127.0.0.1"
     listen_port: int = 0
     bases: tuple[Base, ...] = ()
-    opening: ledger.Opening = field(default=ledger.opening)
+    opening: Opening = field(default=opening)
     redactor: Redactor | None = None
     live: LiveOptions | None = None
     pause: Pause | None = None

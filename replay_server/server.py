@@ -16,18 +16,20 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from replay_server import ledger
 from replay_server.answer import Live, Reply, build
 from replay_server.branch import Start
+from replay_server.brood import Brood
 from replay_server.certificates import Certificates
 from replay_server.connect import Front
 from replay_server.door import Door, Doors
 from replay_server.findings import Clients
 from replay_server.holding import hold
+from replay_server.ledger import Ledger
 from replay_server.live import Outing
 from replay_server.local import is_loopback, reach, tunnel
 from replay_server.modes import Pace, Policy, is_ci
 from replay_server.normalise import Rules
+from replay_server.opening import child_opening
 from replay_server.options import LiveOptions, ReplayOptions
 from replay_server.report import Report, report
 from replay_server.request import door_of, origin_form, read
@@ -82,10 +84,18 @@ class ReplayServer:
         start = _start(tape, options.live) if options.live else None
         seq = start.seq if start else run.events - 1
         parent = Parent(run=run.id, seq=seq, event_hash=reader.event_hash(run.id, seq).hex())
-        self._ledger = ledger.Ledger(writer, redactor, options.opening(parent))
+        self._ledger = Ledger(writer, redactor, options.opening(parent))
         self.session = Session(
             tape, self._ledger, redactor, policy, options.order, options.use_map, self.stopped, start
         )
+        self._brood: Brood | None = None
+        if options.live is not None:
+            mode = options.live.plan.mode
+            self._brood = Brood(
+                self._ledger,
+                lambda draft: Ledger(writer, redactor, draft),
+                lambda parent, tag: child_opening(parent, mode, tape.names.get(tag, tag), redactor),
+            )
         self._upstream: Upstream | None = None
         self._doors = Doors(self._answer, self.clients)
         self._fronts: set[asyncio.Task[None]] = set()
@@ -114,7 +124,7 @@ class ReplayServer:
             )
         except OSError as error:
             self._close_listeners()
-            await self._ledger.abandon()
+            await self._ledger.end()
             raise CannotListen(
                 f"cannot listen on {self.options.listen_host} port {port}: {error.strerror or error}",
                 hint="another program has that port: choose one with --port or --reverse, or none for any free one",
@@ -157,6 +167,8 @@ class ReplayServer:
         ending = Ending(exit_code, tuple(attempts), confined, tuple(allowed))
         self._report = self._judge(ending)
         try:
+            if self._brood is not None:
+                await self._brood.close(reason)
             await self._ledger.close(self._report, reason, exit_code)
         except EdgetapeError as error:
             self.session.fail(f"the replay's own run is incomplete: {error}")
@@ -225,7 +237,7 @@ class ReplayServer:
         named_itself = placed and door_of(request).placed is None
         if named_itself and is_loopback(place.host) and await self.owns(place):
             return await self._pass_on(request, raw, place)
-        reply = self._ask(raw, live, placed=placed)
+        reply = await self._ask(raw, live, placed=placed)
         if isinstance(reply, Outing):
             return await self._carry(reply, live, request)
         if isinstance(reply, Dialogue):
@@ -255,9 +267,10 @@ class ReplayServer:
             await send(answer, request, self._pace, 0)
             return Sent(keep_alive=answer.keep_alive)
 
-    def _ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing | Dialogue:
+    async def _ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing | Dialogue:
         try:
-            return self.session.ask(raw, live, placed=placed)
+            ledger = self._ledger if self._brood is None else await self._brood.meet(raw.headers)
+            return self.session.ask(raw, live, placed=placed, ledger=ledger)
         except Exception as error:  # noqa: BLE001  # a fault of ours must reach the verdict, not vanish in a 500
             said = self.session.fail(f"{type(error).__name__}: {error}")
             return Reply(build(said, live), lambda _: None)

@@ -16,7 +16,7 @@ from replay_server.ledger import Ledger
 from replay_server.live import Outing
 from replay_server.match import Match, Matcher, Tier
 from replay_server.modes import Policy
-from replay_server.normalise import Told, told
+from replay_server.normalise import told
 from replay_server.objection import Objections
 from replay_server.objection import told as told_of
 from replay_server.order import Order
@@ -34,6 +34,7 @@ from replay_server.turns import Turns
 from replay_server.wording import headline
 from store.core.control.calls import is_ours
 from store.core.form import Asked, Form, Pairs
+from store.core.model import HttpRequest
 from store.core.redact import Redactor
 from store.ticket import Ticket
 
@@ -48,6 +49,7 @@ class _Ask:
     headers: Pairs
     live: Live
     ticket: Ticket
+    ledger: Ledger
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class Session:
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
         recollection = Recollection(self.tape.happenings, self.tape.told)
         stdio = Stdio(self.tape.happenings, self.tape.told, self.tape.rules)
-        self._control = Control(recollection, stdio, self.ledger, self.redactor, self._objections)
+        self._control = Control(recollection, stdio, self.redactor, self._objections)
         spoken = (self.tape, self.ledger, self.redactor, self._matcher, self._standins, self._objections)
         self._sockets = Sockets(Setting(*spoken, lambda: self._has_left))
         if self.start is not None:
@@ -97,23 +99,27 @@ class Session:
             self._branch = Branch.of(self.start, self.tape, self.redactor, self._standins, hear)
             self.findings.fork = self._branch.found
             self._control.goes_on = lambda: self._has_left
+            self._control.spawns = self.start.children_live
 
-    def ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing | Dialogue:
-        """Answers one request, or says what is to go out. `placed` says that it named whom it is for itself."""
+    def ask(self, raw: Asked, live: Live, *, placed: bool, ledger: Ledger | None = None) -> Reply | Outing | Dialogue:
+        """Answers one request, or says what is to go out. `placed` says that it named whom it is for itself; `ledger`
+        is that of the run that asks, where it is a child.
+        """
+        ledger = ledger or self.ledger
         if is_ours(raw.endpoint.host):
-            return Reply(build(self._control.answer(raw), live), lambda _: None)
+            return Reply(build(self._control.answer(raw, ledger), live), lambda _: None)
         self.findings.requests += 1
         said = told(raw, self.redactor)
         if self.stopped.is_set():
-            return self.ledger.reply(self._log(said, live, None), self._objections.after_stop(), live)
+            return ledger.reply(ledger.request(said, live.version, None), self._objections.after_stop(), live)
         form, match, is_child = self._search.find(said, placed=placed)
         if self._branch is not None:
-            went = self._branch.ask(match, form, raw, said, live, self.ledger, is_child=is_child)
+            went = self._branch.ask(match, form, raw, said, live, ledger, is_child=is_child)
             if not isinstance(went, Match):
                 return went
             match = went
-        ticket = self._log(replace(said, endpoint=form.endpoint), live, match.index)
-        ask = _Ask(form, said.asked.headers, live, ticket)
+        ticket = ledger.request(replace(said, endpoint=form.endpoint), live.version, self._like(match.index))
+        ask = _Ask(form, said.asked.headers, live, ticket, ledger)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
             self._standins.pair(self.tape.headers(match.index), ask.headers)
         lost = None if match.tier.fits else self.tape.lost(form.endpoint, self._matcher.served)
@@ -146,7 +152,8 @@ class Session:
             self._check_order(index)
         self._matcher.take(index, form)
         outcome = self.tape.outcome(index)
-        ticket = self._log(told(Asked(form.endpoint), self.redactor), Live(CONNECT), index)
+        said = told(Asked(form.endpoint), self.redactor)
+        ticket = self.ledger.request(said, Live(CONNECT).version, self._like(index))
         self.ledger.error(ticket, outcome if isinstance(outcome, str) else "connect")
         return False
 
@@ -194,7 +201,9 @@ class Session:
                 return self._unserved(index, reason, ask)
             case Recorded(status=101) if not injects:
                 expected = tier is not Tier.OPTIONAL
-                opened = self._sockets.open(index, outcome, ask.form, ask.live, ask.ticket, expected=expected)
+                opened = self._sockets.open(
+                    index, outcome, ask.form, ask.live, ask.ticket, ask.ledger, expected=expected
+                )
                 return opened if isinstance(opened, Dialogue) else self._unserved(index, opened, ask)
             case Recorded():
                 self.findings.local_tools.update(self.tape.tools(index, outcome))
@@ -202,17 +211,17 @@ class Session:
 
                 def foreign(answer: Recorded) -> Reply:
                     served, kept = self._standins.reveal(answer)
-                    return self._reply(ask, echoes.put(served), self.ledger.redacted(echoes.put(kept)))
+                    return self._reply(ask, echoes.put(served), ask.ledger.redacted(echoes.put(kept)))
 
                 if injects:
                     return foreign(outcome)
                 served, kept = self._standins.reveal(outcome)
                 like = self.tape.exchanges[index].response
-                reply = self.ledger.reply(ask.ticket, echoes.put(served), ask.live, echoes.put(kept), like)
+                reply = ask.ledger.reply(ask.ticket, echoes.put(served), ask.live, echoes.put(kept), like)
                 step, asked = self.tape.step(index), named(ask.form)
                 return replace(reply, step=step, place=asked, recorded=outcome, remade=foreign)
         told_then = failure(outcome, ask.live, self.tape.detail(index))
-        return Reply(told_then, lambda _: self.ledger.error(ask.ticket, outcome))
+        return Reply(told_then, lambda _: ask.ledger.error(ask.ticket, outcome))
 
     def _unserved(self, index: int, reason: str, ask: _Ask) -> Reply:
         return self._reply(ask, self._objections.unserved(named(ask.form), self.tape.step(index), reason))
@@ -256,9 +265,9 @@ class Session:
             return ""
         return f"next in the recording is step {self.tape.step(first)}, {self.tape.place(first)}"
 
-    def _log(self, said: Told, live: Live, index: int | None) -> Ticket:
-        like = None if index is None else self.tape.exchanges[index].facts
-        return self.ledger.request(said, live.version, like)
+    def _like(self, index: int | None) -> HttpRequest | None:
+        """The recorded request whose labels a live one takes."""
+        return None if index is None else self.tape.exchanges[index].facts
 
     def _reply(self, ask: _Ask, said: Recorded, kept: Recorded | None = None) -> Reply:
-        return self.ledger.reply(ask.ticket, said, ask.live, kept)
+        return ask.ledger.reply(ask.ticket, said, ask.live, kept)

@@ -1,8 +1,9 @@
 """Opens the recorded WebSockets of one replay again."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from replay_server.answer import Live, Recorded
+from replay_server.ledger import Ledger
 from replay_server.route import named
 from replay_server.sockets.dialogue import Dialogue, Setting
 from replay_server.sockets.handshake import is_socket
@@ -18,10 +19,10 @@ class Sockets:
     _dialogues: list[Dialogue] = field(default_factory=list)
 
     def open(
-        self, index: int, recorded: Recorded, form: Form, live: Live, ticket: Ticket, *, expected: bool
+        self, index: int, recorded: Recorded, form: Form, live: Live, ticket: Ticket, ledger: Ledger, *, expected: bool
     ) -> Dialogue | str:
         """What follows a recorded answer of 101, or why nothing can."""
-        setting = self.setting
+        setting = replace(self.setting, ledger=ledger)
         step = setting.tape.step(index)
         if not is_socket(recorded):
             return f"step {step} switched to a protocol that is not replayed"
