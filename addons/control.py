@@ -101,6 +101,4 @@ class Control:
 
 
 def _tell(flow: HTTPFlow, said: Said) -> None:
-    head = ((b"Content-Type", said.media_type.encode()), (b"Cache-Control", b"no-store"))
-    allow = ((b"Allow", said.allow.encode()),) if said.allow else ()
-    flow.response = Response.make(said.status, said.body, (*head, *allow))
+    flow.response = Response.make(said.status, said.body, said.headers)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from replay_server.answer import Recorded
 from replay_server.minted import Scalar, alike
 from replay_server.rewriting import Change, changes, headed, media_type, rewritten
-from store.core import coding
+from store.core import coding, rpc
 from store.core.coding import as_stored
 from store.core.errors import Malformed
 from store.core.form import DECODED_BYTES_MAX, Pairs
@@ -25,7 +25,6 @@ from store.core.jsontext import Node, Number
 _VALUE = re.compile(rb'(\\*")([A-Za-z0-9_.:~+/=-]{8,200})\1(?!\s*:)')
 _FIELD = re.compile(rb"\S+")
 _DATA = re.compile(rb"^data: ?(.*)$", re.MULTILINE)
-_LEXEME = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _REQUEST_IDS = frozenset(
     (
         b"idempotency-key", b"x-idempotency-key", b"x-request-id", b"x-client-request-id", b"x-correlation-id",
@@ -87,7 +86,7 @@ class Echoes:
         return None if live is None else quote + live + quote
 
     def _renamed(self, body: bytes, start: int, end: int) -> Iterator[Change]:
-        for began, ended in _answer_ids(body, start, end):
+        for began, ended in rpc.answer_ids(body, start, end):
             live = self.ids.get(_scalar(body[began:ended]))
             if live is not None:
                 yield began, ended, live.source.encode() if isinstance(live, Number) else json.dumps(live).encode()
@@ -114,31 +113,6 @@ def _messages(body: Node) -> list[Scalar | None]:
     items = body if isinstance(body, list) else [body]
     ids = (item.get("id") if isinstance(item, dict) and "jsonrpc" in item else None for item in items)
     return [one if isinstance(one, str | Number) else None for one in ids]
-
-
-def _answer_ids(body: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the top-level ids of JSON-RPC answers stand, in one message or a list of them."""
-    depth = base = 0
-    before = name = b""
-    names: dict[bytes, tuple[int, int]] = {}
-    for found in _LEXEME.finditer(body, start, end):
-        text = found[0]
-        if text in (b"{", b"["):
-            depth += 1
-            base = base or (2 if text == b"[" else 1)
-            if text == b"{" and depth == base:
-                names = {}
-        elif text in (b"}", b"]"):
-            if text == b"}" and depth == base and b'"method"' not in names and b'"id"' in names:
-                yield names[b'"id"']
-            depth -= 1
-        elif depth == base:
-            if text == b":":
-                name = before
-                names[name] = (0, 0)
-            elif before == b":":
-                names[name] = found.span()
-        before = text
 
 
 def _scalar(source: bytes) -> Scalar:

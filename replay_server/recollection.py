@@ -79,8 +79,7 @@ class Recollection:
 
 def page(said: Said) -> Recorded:
     """An answer of the endpoint as it is served."""
-    head = ((b"Content-Type", said.media_type.encode()), (b"Cache-Control", b"no-store"))
-    return Recorded(said.status, b"", head, "length", "complete", said.body)
+    return Recorded(said.status, b"", said.headers, "length", "complete", said.body)
 
 
 def place_of(kind: str) -> str:

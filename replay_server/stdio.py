@@ -84,7 +84,7 @@ class Stdio:
             return Answered((), found, wanted=True, changes=changes)
         reply.told = True
         before = tuple(self._said_before(lines, reply))
-        return Answered((*before, rpc.with_id(reply.raw, reply.message.id, live.id)), found, True, changes)
+        return Answered((*before, rpc.with_id(reply.raw, live.id)), found, True, changes)
 
     def never_asked(self) -> list[tuple[int, str]]:
         """The requests that were recorded and not made: step, and what it is."""

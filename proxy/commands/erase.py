@@ -5,13 +5,13 @@ import click
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
+from proxy.stores import upkeep
 from proxy.talk import Talk
 from proxy.words import count
 from store import database
 from store.erasure import Erasure, affected
 from store.exchange import Exchange, Step, steps
 from store.reader import Reader
-from store.writer import Writer
 
 _EPILOG = """\b
 Envelopes stay, and the run still verifies; what the erased bodies said is gone. What a body that stays repeats of them
@@ -49,12 +49,10 @@ def command(
         bodies = affected(connection, erasure)
     finally:
         connection.close()
+    talk = Talk.of(context)
     if not dry_run:
-        writer = Writer.open(shared.store, shared.keys)
-        try:
+        with upkeep.opened(talk, shared) as writer:
             writer.erase(erasure).result()
-        finally:
-            writer.close()
     if as_json:
         listed = [{"seq": body.seq, "pointer": body.pointer, "bytes": body.bytes} for body in bodies]
         click.echo(
@@ -66,7 +64,6 @@ def command(
     for body in bodies if dry_run else ():
         click.echo(f"seq {body.seq} {body.pointer}: {count(body.bytes, 'byte')}")
     done = "would be erased" if dry_run else "erased"
-    talk = Talk.of(context)
     talk.say(f"{count(len(bodies), 'body', 'bodies')} {done}")
     if unfinished:
         said = f"{count(unfinished, 'exchange')} of it not ended: what comes of that yet is recorded"

@@ -4,10 +4,10 @@ import click
 
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
+from proxy.stores import upkeep
 from proxy.talk import Talk
 from store.core.leaf import HoldReleased, HoldSet
 from store.reader import Reader
-from store.writer import Writer
 
 
 @click.command(cls=Verb, short_help="Keep a run from being erased.")
@@ -21,11 +21,9 @@ def command(context: click.Context, run: str, release: bool, reason: str | None,
     shared: Shared = context.obj
     with Reader.open(shared.store, shared.keys) as reader:
         found = reader.find(run).id
-    writer = Writer.open(shared.store, shared.keys)
-    try:
+    talk = Talk.of(context)
+    with upkeep.opened(talk, shared) as writer:
         kind = HoldReleased if release else HoldSet
         writer.hold(kind(run=found, by=by, reason=reason)).result()
-    finally:
-        writer.close()
-    Talk.of(context).say(f"run {found} may be erased again" if release else f"run {found} is held")
+    talk.say(f"run {found} may be erased again" if release else f"run {found} is held")
     return 0

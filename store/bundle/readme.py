@@ -10,8 +10,8 @@ An edgetape evidence bundle, format edgetape/bundle/1.
 Holds the recording of:
 {runs}
 
-1. Is it whole and unchanged? With Python 3.9 or newer and nothing else, in the folder
-   of this file, or beside the ZIP:
+1. Is it whole and unchanged? With Python 3.9 or newer and nothing else, beside the
+   ZIP, or in a folder that holds what was in it and no other file:
 
     python3 verify.py .
     python3 verify.py BUNDLE.zip

@@ -39,10 +39,10 @@ LEAF["store.created"], LEAF["anchor"] = "str origin str vkey", "rfc3161|cosignat
 OPENING = "run run count seq str pointer salt salt hash sha256 count length"
 SEAL = "count bytes hash sha256"
 MANIFEST = "edgetape/bundle/1 format str origin count size full|proofs log included|withheld bodies"
-MEMBERS = "README.txt|checkpoint|vkey|events.ndjson|hashes.txt|report.html|report.json|verify.py"
-LOG = {"full": ("log.ndjson", "-"), "proofs": ("vkey", r"proofs/(0|[1-9][0-9]{0,14})\.tlog-proof")}
+MEMBERS = r"README\.txt|checkpoint|vkey|events\.ndjson|hashes\.txt|report\.html|report\.json|verify\.py"
+LOG = {"full": (r"log\.ndjson", "-"), "proofs": ("vkey", r"proofs/(0|[1-9][0-9]{0,14})\.tlog-proof")}
 ANCHORS = r"anchors/(0|[1-9][0-9]{0,14})\.(tsr|cosignature|checkpoint|consistency)"
-BODIES = {"included": ("openings.ndjson", "blobs/[0-9a-f]{64}"), "withheld": ("vkey", "-")}
+BODIES = {"included": (r"openings\.ndjson", "blobs/[0-9a-f]{64}"), "withheld": ("vkey", "-")}
 NAME = "[A-Za-z][A-Za-z0-9.]*(/[a-z0-9][a-z0-9.-]*)?"
 HASH = "[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
 NOTE = f"(([^\0-\x1f]+)\n(0|[1-9][0-9]{{0,18}})\n({HASH})\n)\n((?:\u2014 [^\\s+]+ [A-Za-z0-9+/]{{7,}}=*\n)+)"
@@ -127,7 +127,7 @@ def manifest(members: dict[str, bytes], out: Outcome) -> Record:
     fair = fair and has(said["members"], "") and all(has(each, SEAL) for each in said["members"].values())
     demand(fair, "there is no manifest.json in its one spelling", "V101")
     (once, many), (more, others) = LOG[said["log"]], BODIES[said["bodies"]]
-    for name in sorted({*MEMBERS.split("|"), once, more, *said["members"], *members}):
+    for name in sorted({*f"{MEMBERS}|{once}|{more}".replace("\\", "").split("|"), *said["members"], *members}):
         allowed, content = re.fullmatch(f"{MEMBERS}|{once}|{more}|{many}|{others}|{ANCHORS}", name), members.get(name)
         seal = None if content is None else {"bytes": len(content), "sha256": sha256(content).hexdigest()}
         code = "V102" if not allowed or name not in said["members"] else "V104" if content is not None else "V103"
@@ -328,7 +328,7 @@ class Log:
         out.need({0, self.size - 1} <= set(names), "V403", "the first or last leaf below the checkpoint is missing")
         for at, name in sorted(names.items()):
             head, _, note = members[name].partition(b"\n\n")
-            form = f"c2sp.org/tlog-proof@v1\nextra ([^\n]*)\nindex {at}((?:\n{HASH})*)"
+            form = f"c2sp[.]org/tlog-proof@v1\nextra ([^\n]*)\nindex {at}((?:\n{HASH})*)"
             found = re.fullmatch(form, head.decode("latin-1"))
             with out.noting("V403", name):
                 leaf, path = octets(found[1] if found else "-"), found[2].split() if found else []

@@ -4,6 +4,8 @@ The Model Context Protocol's stdio transport: one message a line, UTF-8, no line
 """
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +16,8 @@ from store.core.model import RpcMessage
 from store.core.redact import Redacted, Redactor
 
 type Direction = Literal["to_server", "to_client"]
+
+_LEXEME = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 
 FAILED = -32000  # the first of the codes that are an implementation's own
 
@@ -76,21 +80,36 @@ def draft(redactor: Redactor, server: str, direction: Direction, said: Message, 
     )
 
 
-def with_id(raw: bytes, was: str, now: str) -> bytes:
-    """An answer under another id: its own member `id` is spelled anew, all else stays byte for byte where it can."""
-    if was == now:
-        return raw
-    text = raw.decode("utf-8", "surrogateescape")
-    for spelled in (f'"id":{was}', f'"id": {was}'):
-        if text.count(spelled) == 1:
-            return text.replace(spelled, spelled[: len(spelled) - len(was)] + now).encode("utf-8", "surrogateescape")
-    try:
-        said = json.loads(text)
-    except ValueError:
-        return raw
-    if isinstance(said, dict):
-        said["id"] = json.loads(now)
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
+def with_id(raw: bytes, now: str) -> bytes:
+    """An answer under another id, given as JSON source: its own `id` is spelled anew, all else stays byte for byte."""
+    for start, end in answer_ids(raw):
+        return raw[:start] + now.encode("utf-8", "surrogateescape") + raw[end:]
+    return raw
+
+
+def answer_ids(body: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """Where the top-level ids of the answers among JSON-RPC messages stand, in one message or a list of them."""
+    depth = base = 0
+    before = name = b""
+    names: dict[bytes, tuple[int, int]] = {}
+    for found in _LEXEME.finditer(body, start, len(body) if end is None else end):
+        text = found[0]
+        if text in (b"{", b"["):
+            depth += 1
+            base = base or (2 if text == b"[" else 1)
+            if text == b"{" and depth == base:
+                names = {}
+        elif text in (b"}", b"]"):
+            if text == b"}" and depth == base and b'"method"' not in names and b'"id"' in names:
+                yield names[b'"id"']
+            depth -= 1
+        elif depth == base:
+            if text == b":":
+                name = before
+                names[name] = (0, 0)
+            elif before == b":":
+                names[name] = found.span()
+        before = text
 
 
 def failure(id_: str, sentence: str) -> bytes:

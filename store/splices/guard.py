@@ -1,11 +1,9 @@
 """What stands around a stored block, so that no changed byte of it, and no block in another's place, is ever read.
 
-A seam with two users: a check for stores that are not encrypted, and AES-256-GCM.
+A seam with two users: AES-256-GCM, and what stands for it where there is no key.
 """
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from store.core.aead import Aead
@@ -13,7 +11,6 @@ from store.core.errors import Malformed
 from store.splices.stream import Block, Span
 
 _LABEL = b"edgetape/block/v1\n"
-_CHECK_BYTES = 4  # against a changed byte; whoever can write can make a check, but not a body's commitment
 
 
 class Guard(Protocol):
@@ -24,28 +21,6 @@ class Guard(Protocol):
 
     def open(self, span: Span, stored: bytes) -> bytes:
         """The content of the block that stands at `span`. Raises Malformed unless it is as it was closed, there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Four bytes of SHA-256 over the block and its place, then the block."""
-
-    store: str
-    run: str
-
-    def close(self, block: Block) -> bytes:
-        """See Guard."""
-        return self._check(block.span, block.content) + block.content
-
-    def open(self, span: Span, stored: bytes) -> bytes:
-        """See Guard."""
-        content = stored[_CHECK_BYTES:]
-        if self._check(span, content) != stored[:_CHECK_BYTES]:
-            raise Malformed("a stored block is not as it was written")
-        return content
-
-    def _check(self, span: Span, content: bytes) -> bytes:
-        return hashlib.sha256(_place(self.store, self.run, span) + content).digest()[:_CHECK_BYTES]
 
 
 class Cipher:

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from store.core.errors import Malformed
 from store.payloads import Bodies, Oversize
-from store.splices.guard import Check
 from store.splices.splicer import Splicer
 from store.splices.stream import Block, Span, tight
-
-GUARD = Check("store", "run")
+from tests.store.splices.rows import GUARD
 
 
 def packed(log: bytes) -> list[tuple[Span, bytes]]:

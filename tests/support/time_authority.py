@@ -10,8 +10,9 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from tests.support.desk import Reply, serving
 
 _CONFIGURATION = """\
 [ req ]
@@ -45,7 +46,6 @@ ess_cert_id_chain = no
 ess_cert_id_alg = sha256
 """
 
-type Reply = tuple[int, str, bytes]
 type Behaviour = Callable[["TimeAuthority", bytes], Reply]
 
 
@@ -103,28 +103,10 @@ def stamping(folder: Path) -> Iterator[TimeAuthority]:
     """An authority that answers on a free port while the block lasts."""
     authority = TimeAuthority(folder)
 
-    class Desk(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+    def answer(_: str, query: bytes) -> Reply:
+        authority.asked.append(query)
+        return authority.answer(authority, query)
 
-        def do_POST(self) -> None:
-            query = self.rfile.read(int(self.headers["Content-Length"]))
-            authority.asked.append(query)
-            status, kind, body = authority.answer(authority, query)
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Desk)
-    server.daemon_threads = True
-    authority.url = f"http://127.0.0.1:{server.server_address[1]}/tsa"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with serving(answer) as url:
+        authority.url = f"{url}/tsa"
         yield authority
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

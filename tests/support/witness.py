@@ -11,17 +11,15 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.support.desk import Reply, serving
 from tests.support.verifier.hashes import node_hash
 from tests.support.verifier.notes import Checkpoint, Key
 
 NAME = "witness.example/w1"
 PLAIN = "text/plain"
-
-type Reply = tuple[int, str, bytes]
 
 
 class Witness:
@@ -117,28 +115,8 @@ def witnessing(logs: Mapping[str, str], name: str = NAME) -> Iterator[Witness]:
     """A witness that answers on a free port while the block lasts; `logs` are the vkeys that it knows, by origin."""
     witness = Witness(logs, name)
 
-    class Desk(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+    def answer(path: str, body: bytes) -> Reply:
+        return witness.answer(body) if path.endswith("/add-checkpoint") else (404, PLAIN, b"no such call\n")
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            found = self.path.endswith("/add-checkpoint")
-            status, kind, said = witness.answer(body) if found else (404, PLAIN, b"no such call\n")
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(said)))
-            self.end_headers()
-            self.wfile.write(said)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Desk)
-    server.daemon_threads = True
-    witness.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with serving(answer) as witness.url:
         yield witness
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

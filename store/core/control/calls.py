@@ -60,6 +60,12 @@ class Said:
     media_type: str = "application/json"
     allow: str = ""
 
+    @property
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """The header fields that go with it."""
+        head = ((b"Content-Type", self.media_type.encode()), (b"Cache-Control", b"no-store"))
+        return (*head, (b"Allow", self.allow.encode())) if self.allow else head
+
 
 @dataclass(frozen=True, slots=True)
 class Passed:

@@ -17,8 +17,9 @@ from store.verify import verify
 from store.writer import Writer
 from tests.proxy.tape import Folders, folders, record_tape
 from tests.support.command import Command
+from tests.support.desk import Reply
 from tests.support.tape import Call, Tape
-from tests.support.time_authority import Reply, TimeAuthority, granted, stamping
+from tests.support.time_authority import TimeAuthority, granted, stamping
 from tests.support.witness import Witness, witnessing
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from addons.options import RecorderOptions
+from proxy.cli import run
 from proxy.options import Shared
 from proxy.sessions import service
 from proxy.sessions.service import Service
@@ -41,6 +42,15 @@ def test_a_log_that_is_not_signed_is_said_at_the_end(restored: Tape, capsys: pyt
     said, hint = capsys.readouterr().err.splitlines()
     assert said.startswith("edgetape: warning: what is recorded is not signed: ")
     assert "edgetape verify" in hint
+
+
+@pytest.mark.parametrize("verb", ["hold", "erase"])
+def test_who_changes_a_log_that_is_not_signed_is_told(
+    verb: str, restored: Tape, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ("--store", str(restored.folder), "--keys", str(restored.keys))
+    assert run([*place, verb, "last", "--reason", "why"]) == 0
+    assert "what is recorded is not signed" in capsys.readouterr().err
 
 
 def test_a_run_that_cannot_be_ended_is_said_at_the_beginning(

@@ -38,10 +38,21 @@ def test_members_are_held_against_the_manifest(name: str, parcel: Parcel, tmp_pa
     assert (code, None) in findings
 
 
-def test_t41_an_extra_member_stays_one_though_the_manifest_names_it(parcel: Parcel, tmp_path: Path) -> None:
-    parcel.members["notes.txt"] = b"see here"
+@pytest.mark.parametrize("name", ["notes.txt", "READMExtxt", "logxndjson", "openingsxndjson"])
+def test_t41_an_extra_member_stays_one_though_the_manifest_names_it(name: str, parcel: Parcel, tmp_path: Path) -> None:
+    parcel.members[name] = b"see here"
     parcel.seal()
     assert both(parcel.write(tmp_path / "attacked.zip")) == (20, [("V102", None)])
+
+
+def test_a_proof_begins_as_the_format_says_letter_for_letter(recorded: Path, tmp_path: Path) -> None:
+    parcel = Parcel(export(recorded, "other", proofs=True))
+    name = next(name for name in parcel.members if name.startswith("proofs/"))
+    parcel.members[name] = parcel.members[name].replace(b"c2sp.org", b"c2sp>org")
+    parcel.seal()
+    status, findings = both(parcel.write(tmp_path / "attacked.zip"))
+    assert status == 20
+    assert ("V403", None) in findings
 
 
 @pytest.mark.parametrize("raw", [b"", b"PK", b"PK\x03\x04" + b"\0" * 40, b"PK\x05\x06" + b"\0" * 18])

@@ -37,14 +37,14 @@ def test_the_tool_of_a_call_belongs_to_what_it_asks_for() -> None:
 @given(was=st.integers() | st.text(max_size=5), now=st.integers() | st.text(max_size=5), result=st.text())
 def test_an_answer_takes_another_id(was: int | str, now: int | str, result: str) -> None:
     raw = json.dumps({"jsonrpc": "2.0", "id": was, "result": {"id": was, "text": result}}).encode()
-    spelled = message(raw).id
-    changed = json.loads(with_id(raw, spelled, json.dumps(now)))
+    changed = json.loads(with_id(raw, json.dumps(now)))
     assert changed == {"jsonrpc": "2.0", "id": now, "result": {"id": was, "text": result}}
 
 
 def test_all_else_of_an_answer_stays_as_it_was_spelled() -> None:
-    raw = b'{ "jsonrpc":"2.0","id":7,  "result":{"n":1.0} }'
-    assert with_id(raw, "7", '"x"') == b'{ "jsonrpc":"2.0","id":"x",  "result":{"n":1.0} }'
+    raw = b'{ "result":{"id":7,"n":1.0}, "jsonrpc":"2.0","id" : 7,  "x":{"id":7} }'
+    assert with_id(raw, '"x"') == raw.replace(b'"id" : 7', b'"id" : "x"')
+    assert with_id(b"no answer", "8") == b"no answer"
 
 
 def test_a_failure_is_an_answer() -> None:

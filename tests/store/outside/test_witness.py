@@ -13,9 +13,10 @@ from store.outside.post import Way
 from store.outside.round import Outcome, Plan
 from store.outside.witness import Diverged, NotWitnessed, Witness
 from store.writer import Writer
+from tests.support.desk import Reply
 from tests.support.tape import Call, Tape
-from tests.support.witness import Reply, witnessing
 from tests.support.witness import Witness as Server
+from tests.support.witness import witnessing
 
 
 def plan(server: Server) -> Plan:

@@ -1,23 +1,26 @@
 """A table of blocks as a store keeps it, held in memory, and conversations that grow as agents make them grow."""
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
 from store.splices.blocklog import BlockLog
-from store.splices.guard import Check, Guard
+from store.splices.guard import Cipher, Guard
 from store.splices.livelog import Change
 from store.splices.resolver import Resolver
 from store.splices.stream import Block, Span
+
+GUARD = Cipher(bytes(32), "store", "run", lambda: os.urandom(12))
 
 
 @dataclass
 class Rows:
     """The rows of one run."""
 
-    guard: Guard = field(default_factory=lambda: Check("store", "run"))
+    guard: Guard = GUARD
     stored: dict[int, tuple[Span, bytes]] = field(default_factory=dict)
     fetched: list[int] = field(default_factory=list)
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from store.core.errors import Malformed
-from store.splices.guard import Check, Cipher, Guard
+from store.splices.guard import Cipher
 from store.splices.stream import Block, Span
 
 SPAN = Span(3, 100, 50, 2)
@@ -17,8 +17,8 @@ def cipher(key: bytes = KEY, store: str = "store", run: str = "run") -> Cipher:
     return Cipher(key, store, run, lambda: os.urandom(12))
 
 
-@pytest.mark.parametrize("guard", [Check("store", "run"), cipher()], ids=["check", "cipher"])
-def test_any_changed_byte_any_cut_and_any_other_place_is_refused(guard: Guard) -> None:
+def test_any_changed_byte_any_cut_and_any_other_place_is_refused() -> None:
+    guard = cipher()
     stored = guard.close(Block(SPAN, b"the content of a block"))
     assert guard.open(SPAN, stored) == b"the content of a block"
     for at in range(len(stored)):

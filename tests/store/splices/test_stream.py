@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from store.core.errors import Malformed
 from store.splices import stream
 from store.splices.blocklog import BlockLog
-from store.splices.guard import Check
 from store.splices.stream import FRAME_BYTES_MAX, SLICE_BYTES, Span
-from tests.store.splices.rows import Rows, sentence
+from tests.store.splices.rows import GUARD, Rows, sentence
 
 TEXT = sentence(7, 500_000).encode()  # some frames long
 
@@ -95,7 +94,7 @@ def test_joined_blocks_are_read_as_the_ones_they_were() -> None:
 )
 def test_spans_that_are_no_log_are_refused(spans: list[Span]) -> None:
     with pytest.raises(Malformed):
-        BlockLog(spans, lambda first, last: [], Check("store", "run"))
+        BlockLog(spans, lambda first, last: [], GUARD)
 
 
 def test_a_block_that_unpacks_to_more_or_less_than_it_says_is_refused() -> None:
@@ -116,7 +115,7 @@ def test_a_small_block_that_blows_up_is_stopped_early() -> None:
 
 
 def test_a_missing_block_and_foreign_bytes_are_malformed() -> None:
-    log = BlockLog([Span(0, 0, 5, 0)], lambda first, last: [], Check("store", "run"))
+    log = BlockLog([Span(0, 0, 5, 0)], lambda first, last: [], GUARD)
     with pytest.raises(Malformed, match="missing"):
         log.read(0, 5)
     rows = Rows()

@@ -50,6 +50,13 @@ def test_the_document_knows_every_call_and_every_kind_of_note() -> None:
     assert document["paths"]["/v1/random"]["get"]["parameters"][0]["schema"]["maximum"] == calls.RANDOM_BYTES_MAX
 
 
+def test_a_wrong_method_is_told_the_right_one_and_nobody_keeps_an_answer() -> None:
+    said = call("DELETE", "/v1/notes", "", (), b"")
+    assert isinstance(said, Said)
+    assert (said.status, dict(said.headers)[b"Allow"]) == (405, b"POST")
+    assert dict(said.headers)[b"Cache-Control"] == b"no-store"
+
+
 @pytest.mark.parametrize(
     "host, ours", [("edgetape.internal", True), ("EdgeTape.Internal.", True), ("x.edgetape.internal", False)]
 )
