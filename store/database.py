@@ -6,6 +6,7 @@ Rules kept here:
 - Foreign exceptions end here: everything above sees StoreUnusable.
 """
 
+import contextlib
 import fcntl
 import os
 import sqlite3
@@ -52,8 +53,11 @@ def open_for_writing(folder: Path, connect: Connect = connect) -> sqlite3.Connec
     with explained(path):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(folder / "making.lock"):
-            # Made by us, so that SQLite gives the files that it lays beside it the same mode.
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            # Made by us, so that SQLite gives the files that it lays beside it the same mode. One that is there is not
+            # opened: closing it would take away the locks of this process's other connections (fcntl(2)), and the next
+            # process to end would remove the log that they write.
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             connection = connect(path)
             try:
                 _refuse_other(connection, path, may_be_empty=True)

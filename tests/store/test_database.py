@@ -3,6 +3,8 @@
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from store.core.errors import StoreUnusable
-from store.database import FILE_NAME
+from store.database import FILE_NAME, open_for_writing
 from store.reader import Reader
 from store.verify import verify
 from store.writer import Writer
@@ -215,3 +217,15 @@ def test_a_store_in_use_that_cannot_be_written_to_is_not_taken_for_a_finished_on
     (tmp_path / "copy").chmod(0o555)
     with as_nobody(), pytest.raises(StoreUnusable):
         verify(tmp_path / "copy", tmp_path / "keys")  # its WAL holds what the file alone does not
+
+
+def test_a_second_connection_of_a_process_leaves_the_first_its_locks(recorded: Path) -> None:
+    writer = open_for_writing(recorded)
+    writer.execute("CREATE TABLE more (one)")
+    open_for_writing(recorded).close()
+    # Another process that uses the store and ends is the last only if nobody else's locks are there.
+    reading = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM more').fetchall()"
+    subprocess.run([sys.executable, "-c", reading, str(recorded / FILE_NAME)], check=True)
+    assert recorded.joinpath(f"{FILE_NAME}-wal").exists()
+    writer.execute("INSERT INTO more VALUES (1)")
+    writer.close()
