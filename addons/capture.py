@@ -7,7 +7,9 @@ Rules kept here:
 """
 
 import asyncio
+import contextlib
 import time
+from collections.abc import Awaitable
 
 from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow, Request, Response
@@ -21,8 +23,10 @@ from addons.keeping import ANSWERED, BARRED, UNRECORDED, Keeping, answer, watche
 from addons.options import RecorderOptions
 from addons.repairs import FAULT_SIDE
 from addons.run_tag import TAG
+from addons.spool import MEMORY_BYTES_MAX
 from addons.tee import Tee
 from addons.tunnel import PASSED
+from store.core.draft import Draft
 from store.core.model import Ended, ErrorKind
 from store.core.redaction.stream import Stream
 from store.writer import Part
@@ -38,6 +42,7 @@ class Capture:
     def __init__(self, keeping: Keeping, options: RecorderOptions) -> None:
         self.keeping = keeping
         self.stopping = False
+        self._long = asyncio.Semaphore()
         self._options = options
         self._tls_failed: dict[str, str] = {}
         self._sweeping: set[asyncio.Task[None]] = set()
@@ -94,8 +99,7 @@ class Capture:
         if live.answer is not None and live.answer.failure is not None:
             raise live.answer.failure
         live.ending = True
-        draft = await redaction.response_draft(live, self.keeping.counts, response, "complete")
-        await self.keeping.keep(live.run, draft, live.request)
+        await self._keep(live, live.answer, redaction.response_draft(live, self.keeping.counts, response, "complete"))
         self.keeping.counts.exchanges += 1
         live.ending = False
         self.keeping.flows.answered(live)
@@ -169,7 +173,15 @@ class Capture:
 
     async def _record_upload(self, live: Live, how: Ended) -> None:
         live.upload_ended = True
-        await self.keeping.keep(live.run, await redaction.upload_draft(live, how), live.request)
+        await self._keep(live, live.upload, redaction.upload_draft(live, how))
+
+    async def _keep(self, live: Live, tee: Tee | None, draft: Awaitable[Draft]) -> None:
+        """Appends an event. While that of a long body is written, it is in memory whole: one of them at a time."""
+        long = tee is not None and tee.seen_bytes > MEMORY_BYTES_MAX
+        async with self._long if long else contextlib.nullcontext():
+            ticket = await self.keeping.keep(live.run, await draft, live.request)
+            if long:
+                await ticket
 
     async def _end_badly(self, live: Live, message: str) -> None:
         live.ending = True
@@ -183,10 +195,10 @@ class Capture:
             return
         response = live.flow.response
         if live.first_byte_ns and response is not None:
-            draft = await redaction.response_draft(live, self.keeping.counts, response, how)
+            await self._keep(live, live.answer, redaction.response_draft(live, self.keeping.counts, response, how))
         else:
             draft = redaction.error_draft(live, self._kind(live, side, message), message)
-        await self.keeping.keep(live.run, draft, live.request)
+            await self.keeping.keep(live.run, draft, live.request)
         self.keeping.counts.exchanges += 1
         self.keeping.flows.end(live.flow)
 
@@ -244,4 +256,5 @@ class Capture:
 
         said = response.headers.get("content-length", "") if response is not None else ""
         length = int(said) if said.isdecimal() else None
-        return Tee(live.handed_ns or time.monotonic_ns(), self._options.body_bytes_max, give_on, length)
+        options = self._options
+        return Tee(live.handed_ns or time.monotonic_ns(), options.body_bytes_max, give_on, length, options.spool_folder)

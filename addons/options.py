@@ -55,7 +55,8 @@ class RecorderOptions:
     - `on_store_failure` says what becomes of traffic that the store does not take: it is stopped, or it passes.
     - A run that was opened for a name, or by silence, is closed after `idle_close_s`.
     - `whole_bytes_max` bounds the bodies of known length that are held until they are on disk, `body_bytes_max` what is
-      kept of any body; a longer one passes whole and is recorded as truncated.
+      kept of any body; a longer one passes whole and is recorded as truncated. What is kept of a long body waits in
+      `spool_folder`, encrypted, until its outcome is recorded.
     - `inline_hooks`: whether mitmproxy may be quickened (`addons.quickening`).
     """
 
@@ -87,6 +88,7 @@ class RecorderOptions:
     silence_s_max: int = 3600
     whole_bytes_max: int = 8 * MIB
     body_bytes_max: int = 256 * MIB
+    spool_folder: Path | None = None
     inline_hooks: bool = True
 
     @property

@@ -11,7 +11,9 @@ Rules kept here:
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from addons.spool import Spool
 from store.core.chunks import Chunk
 
 PIECE_S_MAX = 0.250
@@ -23,10 +25,13 @@ type GiveOn = Callable[[bytes], None]
 class Tee:
     """The `stream` of a mitmproxy message. `give_on` takes what came since it was last called.
 
-    `length` is how much will come, where that was told and the last piece is to be held; times are in nanoseconds.
+    `length` is how much will come, where that was told and the last piece is to be held. What is kept waits in `folder`
+    once it is long. Times are in nanoseconds.
     """
 
-    def __init__(self, since_ns: int, bytes_max: int, give_on: GiveOn, length: int | None = None) -> None:
+    def __init__(
+        self, since_ns: int, bytes_max: int, give_on: GiveOn, length: int | None = None, folder: Path | None = None
+    ) -> None:
         self.failure: Exception | None = None
         self.seen_bytes = 0
         self.held = b""
@@ -34,9 +39,9 @@ class Tee:
         self._length = length
         self._room = bytes_max
         self._give_on = give_on
-        self._kept: list[bytes] = []
+        self._kept = Spool(folder)
         self._chunks: list[Chunk] = []
-        self._given = 0
+        self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -54,8 +59,8 @@ class Tee:
 
     @property
     def content(self) -> bytes:
-        """What is kept: all that came, up to the limit."""
-        return b"".join(self._kept)
+        """What is kept: all that came, up to the limit. Raises StoreUnusable."""
+        return self._kept.content
 
     @property
     def truncated(self) -> bool:
@@ -68,7 +73,11 @@ class Tee:
         return tuple(self._chunks)
 
     def close(self) -> None:
-        """Gives nothing on any more."""
+        """Gives nothing on any more, and keeps nothing."""
+        self._stop()
+        self._kept.close()
+
+    def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -79,9 +88,10 @@ class Tee:
         kept = piece[: max(0, self._room)]
         self._room -= len(piece)
         if kept:
-            self._kept.append(kept)
-            self._chunks.append(Chunk(len(kept), (now - self.last_ns) // 1000))
+            self._waiting.append(kept)
             self._waiting_bytes += len(kept)
+            self._kept.add(kept)
+            self._chunks.append(Chunk(len(kept), (now - self.last_ns) // 1000))
         self.last_ns = now
         if self._waiting_bytes >= PIECE_BYTES_MAX:
             self._give()
@@ -89,8 +99,8 @@ class Tee:
             self._timer = asyncio.get_running_loop().call_later(PIECE_S_MAX, self._give)
 
     def _give(self) -> None:
-        self.close()
-        waiting, self._given, self._waiting_bytes = self._kept[self._given :], len(self._kept), 0
+        self._stop()
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         try:
             self._give_on(b"".join(waiting))
         except Exception as error:  # noqa: BLE001  # as above, and a timer has nobody to tell

@@ -108,6 +108,7 @@ class Committer:
             batch, going_on = self._gather()
             if batch:
                 self._commit(batch)
+            del batch  # the next wait may be long, and the bodies of the last commit with it
 
     def _gather(self) -> tuple[list[_Prepared], bool]:
         """Takes what is queued now, and waits only when nothing is."""

@@ -49,6 +49,7 @@ With --json: one line {port, host, url, pid, store} as soon as it listens.
     "allow-metadata",
     "passthrough",
     "on-distrust",
+    "max-body",
     "idle",
     "tsa",
     "tsa-ca",
@@ -74,7 +75,7 @@ def command(context: click.Context, **given: Unpack["Given"]) -> int:
     shared: Shared = context.obj
     refuse_in_replay(os.environ)
     authority = Authority.open_or_create(shared.authority)
-    recorder = told(given, authority)
+    recorder = told(given, authority, shared.store)
     talk, rules = Talk.of(context), in_force(shared)
 
     def ready(listening: Listening) -> None:

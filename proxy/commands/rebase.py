@@ -46,6 +46,7 @@ class _Old:
     "local",
     "passthrough",
     "on-distrust",
+    "max-body",
     "port",
     durability="strict",
     port=0,

@@ -35,6 +35,7 @@ class RecorderGiven(TypedDict):
     local: Local
     passthrough: Sequence[str]
     on_distrust: OnDistrust
+    max_body: int
     port: int
 
 
@@ -64,6 +65,7 @@ class Given(RecorderGiven, anchoring.Given):
     "local",
     "passthrough",
     "on-distrust",
+    "max-body",
     "port",
     "reverse",
     "tsa",
@@ -125,7 +127,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
 
 def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base"]) -> "RecorderOptions":
     """What the recorder is told."""
-    from addons.options import RecorderOptions
+    from addons.options import MIB, RecorderOptions
     from proxy import pace
     from proxy.sessions.opening import places
 
@@ -139,5 +141,7 @@ def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base
         local=given["local"],
         passthrough=places(given["passthrough"]),
         on_distrust=given["on_distrust"],
+        body_bytes_max=given["max_body"] * MIB,
+        spool_folder=shared.store,
         inline_hooks=not pace.is_plain(),
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from addons.guard import UnsafeAddress, check_address
-from addons.options import RecorderOptions
+from addons.options import MIB, RecorderOptions
 from proxy import pace
 from proxy.agent.bases import bases_in
 from proxy.agent.upstream import upstream_proxy
@@ -38,11 +38,12 @@ class Given(anchoring.Given):
     allow_metadata: bool
     passthrough: Sequence[str]
     on_distrust: OnDistrust
+    max_body: int
     idle: float
     as_json: bool
 
 
-def told(given: Given, authority: Authority) -> RecorderOptions:
+def told(given: Given, authority: Authority, store: Path) -> RecorderOptions:
     """Raises Misuse for what no recorder can be told."""
     tenants = _tenants(given["tokens"])
     try:
@@ -69,8 +70,10 @@ def told(given: Given, authority: Authority) -> RecorderOptions:
         bars_metadata=not given["allow_metadata"],
         passthrough=places(given["passthrough"]),
         on_distrust=given["on_distrust"],
+        body_bytes_max=given["max_body"] * MIB,
         secrets=redact.secrets_of(os.environ),
         idle_close_s=given["idle"],
+        spool_folder=store,
         inline_hooks=not pace.is_plain(),
     )
 

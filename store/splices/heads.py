@@ -65,7 +65,12 @@ def base(heads: tuple[Head, ...], new: Body) -> tuple[Head, int] | None:
 
 
 def with_head(shelves: Shelves, shelf: str, head: Head, extended: Head | None) -> Shelves:
-    """The same shelves with `head` as the newest of `shelf`, in the place of the one that it extends."""
+    """The same shelves with `head` as the newest of `shelf`, in the place of the one that it extends.
+
+    One that is longer than a whole shelf is not kept: conversations are not, and it would stay in memory.
+    """
+    if len(head.body.content) > HEADS_BYTES_MAX:
+        return shelves
     heads = [other for other in shelves.get(shelf, ()) if other is not extended]
     heads.append(head)
     total = sum(len(each.body.content) for each in heads)

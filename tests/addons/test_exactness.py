@@ -234,8 +234,8 @@ async def test_a_body_is_truncated_by_the_byte_beyond_the_limit_and_not_at_it() 
     for length, truncated in ((5, False), (6, True)):
         tee = Tee(0, 5, lambda _: None)
         tee(b"abcdef"[:length])
-        tee.close()
         assert (tee.truncated, tee.content, tee.seen_bytes) == (truncated, b"abcde", length)
+        tee.close()
 
 
 async def test_nothing_failed_unseen(made: Recording) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from store.splices import heads
 from store.splices.heads import DEPTH_MAX, VISITS_MAX, Standing
 from store.splices.recipe import Copy
 from store.splices.resolver import Resolver
@@ -85,6 +86,19 @@ def test_c127_a_picture_that_is_sent_again_and_again_is_stored_once() -> None:
     for turn in range(len(turns)):
         splicer.add(b'{"messages":[{"image":"%s"},%s]}' % (picture, b",".join(turns[: turn + 1])))
     assert splicer.end < len(picture) * 1.05
+
+
+def test_a_body_longer_than_a_shelf_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heads, "HEADS_BYTES_MAX", 10_000)
+    first, long = sentence(1, 500).encode(), random.Random(2).randbytes(10_001)
+    splicer = Splicer()
+    splicer.add(first)
+    splicer.add(long)
+    splicer.take()
+    splicer.add(long)
+    assert len(splicer.take()) > 10_000
+    splicer.add(first)
+    assert len(splicer.take()) < 200
 
 
 def test_interleaved_conversations_each_go_on_from_their_own() -> None:
