@@ -25,7 +25,7 @@ from store.core.redact import Redactor
 from store.labels.dialect import RequestLabels
 
 _KEY = b"Idempotency-Key"
-_STANDS_IN = "it holds a stand-in for a secret that is not here: set the credential in the environment"
+STANDS_IN = "it holds a stand-in for a secret that is not here: set the credential in the environment"
 BLANK = Recorded(200, b"", ((b"Content-Type", b"application/json"),), "length", "complete")
 
 
@@ -135,7 +135,7 @@ class Branch:
         if target is not None and is_loopback(target.host):
             return ""  # a fake of this machine: whatever stands for a secret is safe there
         standins = {*self.standins.made, *(value.encode("utf-8", "surrogateescape") for value in self.start.kept_back)}
-        return _STANDS_IN if carries(moved, standins) else ""
+        return STANDS_IN if carries(moved, standins) else ""
 
 
 def _server(place: Endpoint) -> dict[str, Any]:

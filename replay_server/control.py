@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from replay_server.answer import Recorded
+from replay_server.findings import Withheld
+from replay_server.handover import Handover, On
 from replay_server.ledger import Ledger
 from replay_server.objection import Objections, told
 from replay_server.recollection import Recalled, Recollection, kind_of, page, place_of
@@ -22,7 +24,8 @@ from store.reader import BodyUnavailable
 @dataclass(slots=True)
 class Control:
     """One replay's control endpoint. `goes_on` says that the agent has left the recording for good: then what it notes
-    is noted, and values that were not recorded are made; with `spawns` child runs too.
+    is noted, and values that were not recorded are made; with `spawns` child runs too. `handover` passes messages
+    on to tool servers.
     """
 
     recollection: Recollection
@@ -31,6 +34,7 @@ class Control:
     objections: Objections
     goes_on: Callable[[], bool] = lambda: False
     spawns: bool = False
+    handover: Handover | None = None
     _spawned: int = 0
 
     def answer(self, raw: Asked, ledger: Ledger) -> Recorded:
@@ -71,7 +75,11 @@ class Control:
             return _lines(live, "edgetape has stopped this run: it left the recording")
         body = self.redactor.body(call.message, Content(b"application/json"))
         ledger.rpc(call, live, body)
-        answered = self.stdio.answer(replace(call, message=body.content))
+        redacted = replace(call, message=body.content)
+        went = self._handed_over(call, live, redacted, ledger.steps)
+        if went is not None:
+            return went
+        answered = self.stdio.answer(redacted)
         if not answered.wanted:
             return _said(answered.lines)
         where = place(call.server, live)
@@ -91,6 +99,22 @@ class Control:
         for line in answered.lines:
             ledger.rpc(Passed(call.server, "to_client", line), rpc.message(line), stored(line))
         return _said(answered.lines)
+
+    def _handed_over(self, call: Passed, live: Message, redacted: Passed, step: int) -> Recorded | None:
+        """What becomes of a message in a live mode; None: what a replay does."""
+        if self.handover is None:
+            return None
+        went: On | Withheld | None = self.handover.heard(call, live)
+        if went is None and call.direction == "to_server" and live.is_request:
+            tier, done = self.stdio.foresee(redacted)
+            went = self.handover.ask(call, live, tier, step, done=done)
+        match went:
+            case On(before):
+                return page(Said(201, calls.forwarded(before)))
+            case Withheld(place=where, why=why, rule=rule):
+                to_allow = f"; to allow it: --allow '{rule}'" if rule else ""
+                return _lines(live, f"edgetape: {where} was not let out: {why}{to_allow}")
+        return None
 
     def _told(self, call: Wanted | Noted | Spawned, recalled: Recalled, ledger: Ledger) -> Recorded:
         kind = kind_of(call)

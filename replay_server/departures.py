@@ -73,4 +73,4 @@ def _gone(gone: Gone) -> dict[str, Json]:
 def _went(gone: Gone) -> str:
     key = f", key {gone.key}" if gone.key else ""
     effect = "" if gone.effect == "read" else f"; {gone.effect}, receipt {gone.receipt or 'none'}{key}"
-    return f"live: step {gone.step}, {gone.place}: {gone.failure or gone.status}{effect}"
+    return f"live: step {gone.step}, {gone.place}: {gone.failure or gone.status or 'passed on'}{effect}"

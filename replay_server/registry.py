@@ -144,7 +144,7 @@ class Registry:
 
     def allowing(self, deed: Deed) -> str:
         """The rule that would let a request go live, ready to paste."""
-        words = [f"host={deed.host}:{deed.port}", f"method={deed.method}"]
+        words = [f"host={deed.host}:{deed.port}", f"method={deed.method}"] if deed.port else [f"host={deed.host}"]
         words += [f"tool={deed.tool}"] if deed.tool else [f"path={deed.path}"] if " " not in deed.path else []
         return " ".join([*words, "class=write"] if deed.effect == "write" else words)
 

@@ -11,6 +11,7 @@ from replay_server.dependence import Dependences
 from replay_server.echoes import Echoes, answer_ids, request_fields
 from replay_server.findings import Findings, Reordered
 from replay_server.grouping import Groups
+from replay_server.handover import Handover
 from replay_server.kin import Kin
 from replay_server.ledger import Ledger
 from replay_server.live import Outing
@@ -100,6 +101,7 @@ class Session:
             self.findings.fork = self._branch.found
             self._control.goes_on = lambda: self._has_left
             self._control.spawns = self.start.children_live
+            self._control.handover = Handover(self.start, self._standins, self._branch.found)
 
     def ask(self, raw: Asked, live: Live, *, placed: bool, ledger: Ledger | None = None) -> Reply | Outing | Dialogue:
         """Answers one request, or says what is to go out. `placed` says that it named whom it is for itself; `ledger`

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from replay_server import drift
 from replay_server.drift import Change
+from replay_server.match import Tier
 from replay_server.normalise import Rules
 from store.core import rpc
 from store.core.control.calls import Passed
@@ -85,6 +86,17 @@ class Stdio:
         reply.told = True
         before = tuple(self._said_before(lines, reply))
         return Answered((*before, rpc.with_id(reply.raw, live.id)), found, True, changes)
+
+    def foresee(self, passed: Passed) -> tuple[Tier, bool]:
+        """What the recording has for a request, without giving it: an equal one, one like it or none; and whether the
+        equal one had a good outcome.
+        """
+        lines = self._lines().get(passed.server, [])
+        found, changes = self._find(lines, passed, rpc.message(passed.message))
+        if found is None or changes:
+            return Tier.UNEXPECTED if found is None else Tier.DRIFTED, False
+        reply = next((line for line in lines if _answers(line, found)), None)
+        return Tier.SAME, reply is not None and rpc.is_good(reply.message)
 
     def never_asked(self) -> list[tuple[int, str]]:
         """The requests that were recorded and not made: step, and what it is."""

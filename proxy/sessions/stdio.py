@@ -3,7 +3,8 @@
 Rules kept here:
 - A message is passed on once it is on record, byte for byte. One that cannot be recorded is not passed on; who waits
   for an answer gets a failure.
-- On replay the server is never started: what it said then comes from the recording.
+- On replay the server is not started: what it said then comes from the recording. A live mode may have a message
+  passed on; the server is started then, and first told what it missed, whose answers nobody gets.
 - Without a recording around us messages just pass.
 """
 
@@ -41,8 +42,8 @@ class Post:
         said = base64.b64encode(f"{nearby.user}:{nearby.password}".encode()).decode()
         self._headers = {"Content-Type": "application/json", "Proxy-Authorization": f"Basic {said}"}
 
-    def tell(self, direction: Direction, line: bytes) -> list[bytes] | None:
-        """Hands a message over: None says to pass it on, else these are to be said in answer. Raises NotKept."""
+    def tell(self, direction: Direction, line: bytes) -> "Sentence":
+        """Hands a message over; what is to become of it. Raises NotKept."""
         message = line.decode("utf-8", "surrogateescape")
         body = json.dumps({"server": self._server, "direction": direction, "message": message}).encode()
         try:
@@ -54,9 +55,20 @@ class Post:
             raise NotKept(f"edgetape cannot be reached: {error}") from error
         if answer.status >= 400:
             raise NotKept(str(said.get("detail", f"edgetape said {answer.status}")))
-        if said.get("forward"):
-            return None
-        return [text.encode("utf-8", "surrogateescape") for text in said.get("messages", [])]
+        passes = bool(said.get("forward"))
+        texts = said.get("before" if passes else "messages", [])
+        return Sentence(passes, [text.encode("utf-8", "surrogateescape") for text in texts])
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What becomes of a message: it `passes`, after `lines` were told to the server; or `lines` are the answer."""
+
+    passes: bool
+    lines: Sequence[bytes] = ()
+
+
+_PASSES = Sentence(passes=True)
 
 
 @dataclass(slots=True)
@@ -73,6 +85,8 @@ class Between:
     _process: subprocess.Popen[bytes] | None = None
     _reader: threading.Thread | None = None
     _speaking: threading.Lock = field(default_factory=threading.Lock)
+    _unheard: set[str] = field(default_factory=set)  # the ids of what was asked before, whose answers nobody gets
+    _caught_up: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> int:
         """Passes messages until the agent has no more; the server's exit code, 0 where it was not run.
@@ -89,14 +103,28 @@ class Between:
 
     def _to_server(self, post: Post | None, line: bytes) -> None:
         said = self._told(post, "to_server", line)
-        if said is None:
+        if said.passes:
+            for missed in said.lines:
+                self._catch_up(missed)
             self._write(line)
-        for answer in said or ():
+            return
+        for answer in said.lines:
             self._speak(answer + b"\n")
 
-    def _told(self, post: Post | None, direction: Direction, line: bytes) -> list[bytes] | None:
+    def _catch_up(self, line: bytes) -> None:
+        """Tells the server what it missed, and waits for what it says to a request."""
+        asked = rpc.message(line)
+        if not asked.is_request:
+            self._write(line + b"\n")
+            return
+        self._caught_up.clear()
+        self._unheard.add(asked.id)
+        self._write(line + b"\n")
+        self._caught_up.wait(END_S_MAX)
+
+    def _told(self, post: Post | None, direction: Direction, line: bytes) -> Sentence:
         if post is None or not line.strip():
-            return None
+            return _PASSES
         try:
             return post.tell(direction, line.rstrip(b"\r\n"))
         except NotKept as error:
@@ -104,7 +132,8 @@ class Between:
             self.failure = str(error)
             waits = rpc.message(line)
             asked = waits.is_request if direction == "to_server" else waits.is_answer
-            return [rpc.failure(waits.id, f"edgetape stopped this message: {error}")] if asked else []
+            failure = [rpc.failure(waits.id, f"edgetape stopped this message: {error}")] if asked else []
+            return Sentence(passes=False, lines=failure)
 
     def _write(self, line: bytes) -> None:
         if self._process is None:
@@ -127,9 +156,20 @@ class Between:
         assert self._process.stdout is not None
         post = None if self.nearby is None else Post(self.nearby, self.server)
         for line in self._process.stdout:
+            if self._unheard and self._answers_unheard(line):
+                continue
             said = self._told(post, "to_client", line)
-            for each in [line] if said is None else [answer + b"\n" for answer in said]:
+            for each in [line] if said.passes else [answer + b"\n" for answer in said.lines]:
                 self._speak(each)
+        self._caught_up.set()  # it has ended: nobody waits for it any more
+
+    def _answers_unheard(self, line: bytes) -> bool:
+        said = rpc.message(line)
+        if not said.is_answer or said.id not in self._unheard:
+            return False
+        self._unheard.discard(said.id)
+        self._caught_up.set()
+        return True
 
     def _speak(self, line: bytes) -> None:
         with self._speaking:

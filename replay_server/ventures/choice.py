@@ -54,6 +54,10 @@ class Venture:
         """Decides one request, in the order in which they come."""
         raise NotImplementedError
 
+    def choose_message(self, tier: Tier, deed: Deed, *, done: bool) -> Choice:
+        """Decides a request to a tool server on stdin and stdout; `done` says that it had a good outcome."""
+        return Choice("replay")
+
     def choose_for_child(self, match: Match) -> Choice:
         """Decides one of a child run that is answered from the recording."""
         if not self.has_left or match.tier is Tier.OPTIONAL or match.tier in EQUAL:
@@ -77,25 +81,22 @@ class Venture:
         return None
 
 
-def let_out(
-    registry: Registry, match: Match, deed: Deed, is_done: Callable[[int], bool], *, may_serve: bool = True
-) -> Choice:
+def let_out(registry: Registry, tier: Tier, deed: Deed, *, done: bool, may_serve: bool = True) -> Choice:
     """Live where the registry lets it, else the answer to an equal request if it `may_serve`, else nothing.
 
-    An effect that the recording `is_done` with is not done again, unless a rule says `repeat=yes`.
+    An effect that the recording is `done` with is not done again, unless a rule says `repeat=yes`.
     """
     ruling = registry.rule(deed)
     why = ruling.why
     if ruling.is_live:
-        if not _repeats(match, ruling, is_done):
+        if not done or ruling.effect == "read" or ruling.is_repeat:
             return Choice("live", ruling)
         why = "the recording has done it already, and no rule with repeat=yes names it"
-    if may_serve and match.tier in EQUAL:
+    if may_serve and tier in EQUAL:
         return Choice("replay", ruling)
     return Choice("refuse", ruling, why)
 
 
-def _repeats(match: Match, ruling: Ruling, is_done: Callable[[int], bool]) -> bool:
-    if ruling.effect == "read" or ruling.is_repeat or match.index is None:
-        return False
-    return match.tier in (*EQUAL, Tier.EXHAUSTED) and is_done(match.index)
+def done_before(match: Match, is_done: Callable[[int], bool]) -> bool:
+    """Whether what is asked for had a good outcome in the recording."""
+    return match.index is not None and match.tier in (*EQUAL, Tier.EXHAUSTED) and is_done(match.index)

@@ -15,7 +15,7 @@ from typing import ClassVar
 from replay_server.injection import Injection
 from replay_server.match import Match, Tier
 from replay_server.registry import Deed, Registry
-from replay_server.ventures.choice import EQUAL, Choice, Venture, let_out
+from replay_server.ventures.choice import EQUAL, Choice, Venture, done_before, let_out
 from store.core.model import Mode
 
 KEY_HEX_DIGITS = 32
@@ -50,11 +50,15 @@ class Fork(Venture):
             self.has_forked = True
             if not self.is_step_live:
                 return Choice("inject")
-            return let_out(self.registry, match, deed, self.is_done, may_serve=False)
+            return let_out(self.registry, match.tier, deed, done=done_before(match, self.is_done), may_serve=False)
         is_before = match.tier in EQUAL and match.index is not None and match.index < self.at
         if match.tier is Tier.OPTIONAL or is_before:
             return Choice("replay")
-        return let_out(self.registry, match, deed, self.is_done)
+        return let_out(self.registry, match.tier, deed, done=done_before(match, self.is_done))
+
+    def choose_message(self, tier: Tier, deed: Deed, *, done: bool) -> Choice:
+        """Decides a request to a tool server on stdin and stdout."""
+        return let_out(self.registry, tier, deed, done=done) if self.has_forked else Choice("replay")
 
 
 def idempotency_key(run: str, step: int, body: bytes) -> str:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from replay_server.match import Match, Tier
 from replay_server.registry import Deed, Registry
-from replay_server.ventures.choice import Choice, Venture, let_out
+from replay_server.ventures.choice import Choice, Venture, done_before, let_out
 from store.core.model import Mode
 
 _MISSES = (Tier.EXHAUSTED, Tier.UNEXPECTED)
@@ -35,9 +35,17 @@ class Misses(Venture):
 
     def choose(self, match: Match, deed: Deed) -> Choice:
         """Decides one request, in the order in which they come."""
-        is_miss = match.tier in _MISSES or (self.went_live and match.tier is Tier.DRIFTED)
-        if not is_miss or (self.repeats and match.again):
+        if self.repeats and match.again:
             return Choice("replay")
-        choice = let_out(self.registry, match, deed, self.is_done)
+        return self._missed(match.tier, deed, done=done_before(match, self.is_done))
+
+    def choose_message(self, tier: Tier, deed: Deed, *, done: bool) -> Choice:
+        """Decides a request to a tool server on stdin and stdout."""
+        return self._missed(tier, deed, done=done)
+
+    def _missed(self, tier: Tier, deed: Deed, *, done: bool) -> Choice:
+        if tier not in _MISSES and not (self.went_live and tier is Tier.DRIFTED):
+            return Choice("replay")
+        choice = let_out(self.registry, tier, deed, done=done)
         self.went_live = self.went_live or choice.course == "live"
         return choice

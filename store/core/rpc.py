@@ -66,6 +66,13 @@ def message(raw: bytes) -> Message:
     )
 
 
+def is_good(answer: Message) -> bool:
+    """Whether an answer tells of success: no error, and no result of a tool that says that it is one."""
+    said = answer.document
+    result = said.get("result") if isinstance(said, dict) else None
+    return result is not None and not (isinstance(result, dict) and result.get("isError") is True)
+
+
 def draft(redactor: Redactor, server: str, direction: Direction, said: Message, body: Redacted) -> Draft:
     """The event that a message makes; `said` is what it says, `body` the message redacted."""
     sheet = Sheet()

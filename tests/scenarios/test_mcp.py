@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.kept import proven
+from tests.scenarios.test_story import CONFINES
 from tests.support.command import Command
+from tests.support.provider import Provider
 
 AGENT = str(Path(__file__).with_name("tool_agent.py"))
 SERVER = str(Path(__file__).with_name("tool_server.py"))
@@ -50,6 +52,23 @@ def test_another_argument_is_drift_at_its_step(tmp_path: Path, agent: tuple[str,
     assert "tools/call add" in changed.err
     assert "/params/arguments/b" in changed.err
     assert starts(tmp_path) == 1
+
+
+@pytest.mark.skipif(not CONFINES, reason="this system refuses network namespaces")
+def test_a_fork_starts_the_server_for_what_a_rule_names_and_tells_it_what_it_missed(
+    tmp_path: Path, agent: tuple[str, ...], provider: Provider
+) -> None:
+    command = Command(tmp_path, {"AGENT_URL": f"{provider.url}/rows"})
+    recorded = command.run("record", "--", *agent)
+    assert (recorded.code, "add 5" in recorded.out) == (0, True), recorded.err
+    rule = "host=tool_server.py tool=add class=write"
+    said = command.run("fork", "last", "--at", "3", "--set", "=9", "--yes", "--allow", rule)
+    assert (said.code, starts(tmp_path)) == (0, 2), said.err
+    assert ("add 11" in said.out, "add 5" in said.out) == (True, False)
+    clocks = [line for line in said.out.splitlines() if line.startswith("clock")]
+    assert clocks == [line for line in recorded.out.splitlines() if line.startswith("clock")]
+    replayed = command.run("replay", "last:fork")
+    assert (replayed.code, replayed.out, starts(tmp_path)) == (0, said.out, 2), replayed.err
 
 
 def test_elsewhere_messages_just_pass(tmp_path: Path, agent: tuple[str, ...]) -> None:

@@ -141,9 +141,10 @@ def spawned(run: str, name: str) -> bytes:
     return _json({"run": run, "name": name, "header": f"X-Edgetape-Run: {run}"})
 
 
-def forwarded() -> bytes:
-    """The answer to a message that is recorded: pass it on."""
-    return _json({"forward": True})
+def forwarded(before: Sequence[bytes] = ()) -> bytes:
+    """The answer to a message that is recorded: pass it on; tell the server these before, whose answers nobody gets."""
+    told = [raw.decode("utf-8", "surrogateescape") for raw in before]
+    return _json({"forward": True, "before": told} if told else {"forward": True})
 
 
 def recalled(messages: Sequence[bytes]) -> bytes:
