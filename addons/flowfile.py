@@ -9,14 +9,18 @@ from mitmproxy.exceptions import FlowReadException
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow, Response
 from mitmproxy.io import FlowReader
+from mitmproxy.websocket import WebSocketData
 
 from addons.failures import error_kind
 from store.core.event import timestamp
 from store.core.form import Asked, Endpoint
+from store.core.websocket import BROKEN_OFF, By
 from store.foreign.recording import (
     Answer,
     Exchange,
     Failure,
+    Goodbye,
+    Message,
     NotForeign,
     Origin,
     Recording,
@@ -47,9 +51,6 @@ def _flows(raw: bytes) -> Iterator[Flow]:
 
 def _take(flow: HTTPFlow, found: Recording) -> None:
     request = flow.request
-    if flow.websocket is not None:
-        found.losses["messages"] += 1
-        return
     headers = without_framing(request.headers.fields)
     body = request.raw_content
     path, _, query = request.data.path.partition(b"?")
@@ -61,7 +62,17 @@ def _take(flow: HTTPFlow, found: Recording) -> None:
     decoded = is_decoded(headers, body or b"")
     found.losses["decoded"] += decoded
     found.losses["no_request_body"] += body is None
-    found.exchanges.append(Exchange(Asked(place, query, headers, body or b""), outcome, request.http_version, decoded))
+    socket = flow.websocket
+    spoken = tuple(Message(each.content, each.from_client, each.is_text) for each in socket.messages) if socket else ()
+    asked = Asked(place, query, headers, body or b"")
+    found.exchanges.append(
+        Exchange(asked, outcome, request.http_version, decoded, spoken, _goodbye(socket) if socket else None)
+    )
+
+
+def _goodbye(socket: WebSocketData) -> Goodbye:
+    by: By = "unknown" if socket.closed_by_client is None else "client" if socket.closed_by_client else "server"
+    return Goodbye(socket.close_code or BROKEN_OFF, by, socket.close_reason or "")
 
 
 def _outcome(flow: HTTPFlow, found: Recording) -> Answer | Failure | None:

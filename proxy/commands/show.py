@@ -9,6 +9,7 @@ import click
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text, table
+from proxy.stores.tapes import placed
 from proxy.talk import Talk
 from proxy.views import claims, fate
 from proxy.views.timeline import Line, clock, lines
@@ -35,14 +36,13 @@ With --json and STEP: the same members and {asked, request, response, error, mes
 def command(
     context: click.Context, run: str, step: int | None, raw: str | None, html: str | None, as_json: bool
 ) -> int:
-    """Show what happened in RUN, a line a step, or its step STEP whole."""
+    """Show what happened in RUN, a line a step, or its step STEP whole. RUN may be a tape."""
     if html is not None and (step is not None or as_json):
         raise Misuse("--html is of a whole run, and is no JSON", hint=f"edgetape show {run} --html run.html")
     if raw is not None and step is None:
         raise Misuse("--raw needs a step", hint=f"edgetape show {run} STEP --raw {raw}")
-    shared: Shared = context.obj
-    with Reader.open(shared.store, shared.keys) as reader:
-        info = reader.find(run)
+    with placed(Talk.of(context), context.obj, run) as (place, word), Reader.open(place.store, place.keys) as reader:
+        info = reader.find(word)
         if html is not None:
             _write_page(context, reader, info, html)
             return 0

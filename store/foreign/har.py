@@ -17,6 +17,8 @@ from store.foreign.recording import (
     Answer,
     Exchange,
     Failure,
+    Goodbye,
+    Message,
     NotForeign,
     Origin,
     Recording,
@@ -55,7 +57,8 @@ def recording(tree: Tree) -> Recording:
 
 def _take(entry: Tree, tool: str, found: Recording) -> None:
     request = members(entry, "request")
-    if said(entry, "_resourceType") == "websocket" or said(request, "url").startswith(("ws:", "wss:")):
+    is_socket = said(entry, "_resourceType") == "websocket" or said(request, "url").startswith(("ws:", "wss:"))
+    if is_socket and "_webSocketMessages" not in members(entry):
         found.losses["messages"] += 1
         return
     headers = _headers(request)
@@ -73,7 +76,17 @@ def _take(entry: Tree, tool: str, found: Recording) -> None:
     decoded = is_decoded(headers, body)
     found.losses["decoded"] += decoded
     found.losses["no_times"] += not said(entry, "startedDateTime")
-    found.exchanges.append(Exchange(about, outcome, _version(request), decoded))
+    found.losses["no_goodbye"] += is_socket
+    spoken = tuple(_message(one) for one in items(entry, "_webSocketMessages"))
+    goodbye = Goodbye() if is_socket else None
+    found.exchanges.append(Exchange(about, outcome, _version(request), decoded, spoken, goodbye))
+
+
+def _message(one: Tree) -> Message:
+    is_text = number(one, "opcode", 1) == 1
+    text = said(one, "data")
+    content = text.encode("utf-8", "surrogatepass") if is_text else _unarmoured(text) or b""
+    return Message(content, said(one, "type") == "send", is_text)
 
 
 def _answer(entry: Tree, tool: str, found: Recording) -> Answer | Failure | None:
@@ -112,10 +125,8 @@ def _content(content: Tree, tool: str) -> tuple[bytes, int]:
         size = max(0, size + number(content, "compression", 0))
     text = said(content, "text")
     if said(content, "encoding") == "base64":
-        try:
-            return base64.b64decode(text, validate=True), size
-        except (binascii.Error, ValueError):
-            return b"", max(size, len(text))
+        body = _unarmoured(text)
+        return (b"", max(size, len(text))) if body is None else (body, size)
     return _encoded(text, said(content, "mimeType")), size
 
 
@@ -139,14 +150,18 @@ def _posted(request: Tree) -> bytes:
     posted = members(request, "postData")
     text = said(posted, "text")
     if said(posted, "encoding") == "base64":
-        try:
-            return base64.b64decode(text, validate=True)
-        except (binascii.Error, ValueError):
-            return b""
+        return _unarmoured(text) or b""
     media_type = said(posted, "mimeType")
     if not text and "urlencoded" in media_type:
         return urlencode([(said(one, "name"), said(one, "value")) for one in items(posted, "params")]).encode()
     return _encoded(text, media_type)
+
+
+def _unarmoured(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
 
 
 def _headers(message: Tree) -> Pairs:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import store
+from store.core import websocket
 from store.core.coding import as_stored
-from store.core.draft import Draft, Sheet
+from store.core.draft import Draft, Sheet, altered
 from store.core.form import Endpoint, Pairs
 from store.core.model import Agent, Framing, HttpError, HttpRequest, HttpResponse, Policies, RunOpen
 from store.core.redact import RULES, Content, Redacted, Redactor, stored
@@ -51,6 +52,8 @@ def take_in(
         request, labels = _request(exchange, redactor)
         ticket = writer.append(run, request)
         writer.append(run, _outcome(exchange, labels, redactor), after=ticket)
+        for draft in _spoken(exchange, redactor):
+            writer.append(run, draft, after=ticket)
         each()
     writer.close_run(run, "normal").result()
     return run
@@ -134,16 +137,25 @@ def _outcome(exchange: Exchange, asked: RequestLabels, redactor: Redactor) -> Dr
     return sheet.draft(facts)
 
 
+def _spoken(exchange: Exchange, redactor: Redactor) -> Iterator[Draft]:
+    """What went over a WebSocket."""
+    for said in exchange.messages:
+        body = redactor.body(said.content, Content(websocket.media_type(is_text=said.is_text).encode()))
+        direction: websocket.Direction = "to_server" if said.from_client else "to_client"
+        yield websocket.message(body, direction, altered(body), is_text=said.is_text)
+    if exchange.goodbye is not None:
+        end = exchange.goodbye
+        yield websocket.goodbye(end.code, end.by, redactor.plain(end.reason))
+
+
 def _body(sheet: Sheet, body: Redacted, headers: Pairs, *, exact: bool) -> dict[str, Any]:
     """The members that tell of a body."""
     if not body.content:
         return {}
     about = Content.of(headers)
-    members: dict[str, Any] = {"body": sheet.apart(body, about.media_type, about.coding if exact else "")}
-    if not exact:
-        members |= {"exact": False, "wire_bytes": body.wire_bytes}
-        members |= {"redactions": [list(mark) for mark in body.marks]} if body.marks else {}
-    return members
+    apart = sheet.apart(body, about.media_type, about.coding if exact else "")
+    changed = {"exact": False, "wire_bytes": body.wire_bytes} if body.exact and not exact else altered(body)
+    return {"body": apart, **changed}
 
 
 def _about(headers: Pairs, decoded: bool, purpose: str) -> Content:

@@ -10,14 +10,24 @@ from store.core import coding
 from store.core.errors import EdgetapeError, Malformed
 from store.core.form import Asked, Endpoint, Pairs
 from store.core.model import ErrorKind
+from store.core.websocket import By
 
 type Kind = Literal["har", "vcr", "mitmproxy"]
 type Loss = Literal[
-    "decoded", "no_answer_body", "cut_answer", "no_request_body", "no_outcome", "not_http", "messages", "no_times"
+    "decoded",
+    "no_answer_body",
+    "cut_answer",
+    "no_request_body",
+    "no_outcome",
+    "not_http",
+    "messages",
+    "no_goodbye",
+    "no_times",
 ]
 
 DECODED_BYTES_MAX = 64 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
+_SOCKETS = {"ws": "http", "wss": "https"}
 _PATH_SAFE = "/%:@!$&'()*+,;=~-._?[]|{}^`\"<>\\"
 
 # Of what, in the singular and the plural, and what becomes of it.
@@ -28,7 +38,8 @@ LOSSES: dict[Loss, tuple[str, str, str]] = {
     "no_request_body": ("request", "requests", "whose body the file does not hold: it fits no live one that has one"),
     "no_outcome": ("exchange", "exchanges", "left out: the file has neither an answer nor an error for it"),
     "not_http": ("exchange", "exchanges", "left out: its address is no http or https URL"),
-    "messages": ("exchange", "exchanges", "left out: WebSocket messages are not carried over"),
+    "messages": ("exchange", "exchanges", "left out: the file has not what went over the WebSocket"),
+    "no_goodbye": ("WebSocket", "WebSockets", "whose end the file does not tell: taken as closed by the client"),
     "no_times": ("exchange", "exchanges", "without times: the order is that of the file"),
 }
 
@@ -75,13 +86,33 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a WebSocket."""
+
+    content: bytes
+    from_client: bool
+    is_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """The end of a WebSocket, with its code (RFC 6455, section 7.4)."""
+
+    code: int = 1000
+    by: By = "client"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request, not redacted yet, and its outcome."""
+    """A request, not redacted yet, and its outcome; of a WebSocket also what went over it."""
 
     asked: Asked
     outcome: Answer | Failure
     http_version: str = "HTTP/1.1"
     decoded: bool = False
+    messages: tuple[Message, ...] = ()
+    goodbye: Goodbye | None = None
 
 
 @dataclass(slots=True)
@@ -102,6 +133,7 @@ def asked(method: str, url: str, headers: Pairs, body: bytes) -> Asked | None:
     """A request to a URL, None where that is none of http or https. Percent-encoding stays as it is spelled."""
     try:
         parts = urlsplit(url)
+        parts = parts._replace(scheme=_SOCKETS.get(parts.scheme, parts.scheme))
         port = parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError:
         return None

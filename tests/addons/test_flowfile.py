@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import json
 
 import pytest
+from mitmproxy.addons.savehar import SaveHar
 from mitmproxy.flow import Error, Flow
 from mitmproxy.http import Headers
 from mitmproxy.io import FlowWriter
@@ -38,15 +40,36 @@ def test_an_exchange_is_read_as_it_crossed_the_wire() -> None:
     assert exchange.outcome.headers == headers.fields
 
 
-def test_failures_missing_bodies_and_sockets_are_told() -> None:
+def test_failures_missing_bodies_and_messages_are_told() -> None:
     failed = tflow.tflow(err=Error("connect call failed"))
     emptied = tflow.tflow(resp=tutils.tresp(content=None, headers=Headers([(b"content-length", b"7")])))
     found = flowfile.recording(saved(failed, emptied, tflow.twebsocketflow(), tflow.ttcpflow()))
     outcomes = [each.outcome for each in found.exchanges]
     assert Failure("connect", "connect call failed") in outcomes
     missing = [each.missing_bytes for each in outcomes if isinstance(each, Answer)]
-    assert missing == [7]
-    assert (found.losses["messages"], found.losses["not_http"], found.losses["no_answer_body"]) == (1, 1, 1)
+    assert sorted(missing, key=str) == [7, None]
+    assert (found.losses["not_http"], found.losses["no_answer_body"]) == (1, 1)
+    spoken = next(each for each in found.exchanges if each.messages)
+    assert [(each.content, each.from_client, each.is_text) for each in spoken.messages] == [
+        (b"hello binary", True, False),
+        (b"hello text", True, True),
+        (b"it's me", False, True),
+    ]
+    assert spoken.goodbye is not None
+
+
+def test_what_mitmproxy_exports_as_har_is_the_same() -> None:
+    request = tutils.treq(method=b"POST", path=b"/a?b=c", content=b'{"n":1}')
+    packed = tutils.tresp(headers=Headers([(b"Content-Encoding", b"gzip")]), content=gzip.compress(b"answer"))
+    flows = [tflow.tflow(req=request, resp=packed), tflow.twebsocketflow(), tflow.tflow(err=Error("reset"))]
+    har = sniff.read(json.dumps(SaveHar().make_har(flows)).encode())
+    assert [each.asked.body for each in har.exchanges] == [b'{"n":1}', b"", b""]
+    assert har.losses["no_request_body"] == 1
+    answer = har.exchanges[0].outcome
+    assert isinstance(answer, Answer)
+    assert (answer.body, answer.decoded, answer.missing_bytes) == (b"answer", True, None)
+    assert [len(each.messages) for each in har.exchanges] == [0, 3, 0]
+    assert isinstance(har.exchanges[2].outcome, Failure)
 
 
 @pytest.mark.parametrize("content", [b"12:broken", b"5:hello,", b"999999999:" + b"x" * 100])

@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from replay_server.answer import Live
 from replay_server.report import Report
 from replay_server.server import ReplayOptions, ReplayServer
+from replay_server.sockets.dialogue import Dialogue, Say
 from store.core.redact import Content, Redactor
 from store.exchange import exchanges
 from store.foreign import sniff
 from store.foreign.intake import File, take_in
-from store.foreign.recording import Answer, Exchange, Failure, Origin, Recording, asked
+from store.foreign.recording import Answer, Exchange, Failure, Goodbye, Message, Origin, Recording, asked
 from store.reader import Reader
 from store.writer import Writer
 from tests.replay_server.cassettes import CASSETTES, Taken, as_yaml, cassettes
@@ -20,6 +22,7 @@ from tests.replay_server.walking import ask
 from tests.support.sample import Sample
 
 CHAT = "https://api.openai.com/v1/chat/completions"
+UPGRADE = ((b"Upgrade", b"websocket"), (b"Connection", b"Upgrade"))
 JSON = ((b"Content-Type", b"application/json"),)
 
 
@@ -90,6 +93,25 @@ async def test_a_secret_in_the_file_never_reaches_the_store(place: Place) -> Non
             kept.append(reader.body(step.outcome, step.response.body))
     assert b"<edgetape:" in b"".join(kept)
     assert not any(secret in each for each in kept)
+
+
+async def test_an_imported_websocket_speaks_again(place: Place) -> None:
+    about = asked("GET", "wss://w.example.com/ws", UPGRADE, b"")
+    assert about is not None
+    spoken = (Message(b'"hello"', from_client=True, is_text=True), Message(b'"you"', from_client=False, is_text=True))
+    made = Exchange(about, Answer(101, UPGRADE), messages=spoken, goodbye=Goodbye())
+    writer = place.writer()
+    run = taken_in(writer, Recording(Origin("har", "Chrome"), [made]))
+    writer.close()
+    async with place.replaying(run) as server:
+        dialogue = server.session.ask(about, Live("GET", opens_socket=True), placed=True)
+        assert isinstance(dialogue, Dialogue)
+        dialogue.opening.sent("complete")
+        assert dialogue.turn() == "listen"
+        dialogue.hear(b'"hello"', is_text=True)
+        turn = dialogue.turn()
+        assert isinstance(turn, Say)
+        assert turn.raw == b'"you"'
 
 
 @pytest.mark.skipif(not CASSETTES.is_file(), reason="EDGETAPE_TEST_DATA names no recordings")

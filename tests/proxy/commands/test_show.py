@@ -113,3 +113,14 @@ def test_a_run_is_written_as_one_page_that_needs_nothing_else(
     assert "http" not in page.replace("https://tools.example", "").replace("http-equiv", "").replace("HTTP", "")
     assert shown(place, capsys, "last", "--html", "-") == page
     assert run([*place.options, "show", "last", "1", "--html", "-"]) == 2
+
+
+def test_a_tape_is_shown_without_being_taken_in(
+    place: Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tape = tmp_path / "one.tape"
+    assert run([*place.options, "pin", "last", "-o", str(tape)]) == 0
+    capsys.readouterr()
+    elsewhere = folders(tmp_path / "elsewhere")
+    assert "model scripted-1 asked (chat)" in shown(elsewhere, capsys, str(tape))
+    assert not elsewhere.store.exists()
