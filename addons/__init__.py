@@ -4,6 +4,7 @@ Each add-on sees every hook of mitmproxy that it has a method for, in the order 
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from addons.bounds import Bounds
 from addons.capture import Capture
@@ -19,6 +20,13 @@ from addons.run_tag import RunTag
 from addons.tunnel import Tunnel
 from addons.unknown import Unknown
 from addons.websocket import WebSocket
+
+
+class Told(Protocol):
+    """What can go on with other options."""
+
+    def tell(self, options: RecorderOptions) -> None:
+        """Other options from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,11 @@ class Program:
             self.websocket,  # so is what follows an upgrade
             self.chain,  # by which way does it leave?
         ]
+
+    @property
+    def told(self) -> list[Told]:
+        """Those that can go on with other options."""
+        return [self.guard, self.bounds, self.run_tag, self.unknown, self.tunnel]
 
 
 def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) -> Program:

@@ -128,6 +128,11 @@ class Engine:
             raise _cannot_listen(listening[at], failures[at] if failures else None)
         return engine
 
+    @property
+    def connections(self) -> int:
+        """How many agents' connections are open."""
+        return len(self._server.connections)
+
     async def close_listener(self) -> None:
         """Takes no new connections; those that are open go on."""
         await self._server.servers.update([])

@@ -42,11 +42,15 @@ class Guard:
 
     def __init__(self, keeping: Keeping, options: RecorderOptions, listeners: Listeners) -> None:
         self.keeping = keeping
-        self.tenants = options.admitted
-        self._owns_connection = options.owns_connection
+        self.tell(options)
         self._listeners = listeners
         self._known: dict[str, str] = {}
         self._agents: set[str] = set()
+
+    def tell(self, options: RecorderOptions) -> None:
+        """Other tokens from now on; a connection that was admitted stays."""
+        self.tenants = options.admitted
+        self._owns_connection = options.owns_connection
 
     @watched
     async def http_connect(self, flow: HTTPFlow) -> None:

@@ -54,6 +54,8 @@ class RecorderOptions:
       trust our authority: the agent fails, each time, or its next connections to it pass unopened.
     - `on_store_failure` says what becomes of traffic that the store does not take: it is stopped, or it passes.
     - A run that was opened for a name, or by silence, is closed after `idle_close_s`.
+    - `drain_s` is how long what goes on may go on after the end was asked for; `own_ports` are further listeners of
+      this process, which nobody reaches through it.
     - `whole_bytes_max` bounds the bodies of known length that are held until they are on disk, `body_bytes_max` what is
       kept of any body; a longer one passes whole and is recorded as truncated. What is kept of a long body waits in
       `spool_folder`, encrypted, until its outcome is recorded.
@@ -86,6 +88,8 @@ class RecorderOptions:
     run_headers: tuple[str, ...] = ("X-Edgetape-Run",)
     parent_headers: tuple[str, ...] = ("X-Edgetape-Parent-Run",)
     silence_s_max: int = 3600
+    drain_s: float = 5.0
+    own_ports: tuple[tuple[str, int], ...] = ()
     whole_bytes_max: int = 8 * MIB
     body_bytes_max: int = 256 * MIB
     spool_folder: Path | None = None

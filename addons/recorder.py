@@ -1,8 +1,9 @@
 """The recorder: listens on the current event loop, records what agents say and hear, and stops without losing any."""
 
 import os
+from dataclasses import dataclass
 
-from addons import Program, program
+from addons import Program, Told, program
 from addons.embedding import Engine, Terms
 from addons.flows import Counts, Flows
 from addons.guard import check_address
@@ -10,7 +11,7 @@ from addons.keeping import Keeping
 from addons.listeners import Listener, Listeners, is_loopback
 from addons.options import RecorderOptions
 from addons.repairs import EngineFailed
-from addons.runs import OpenRun, Runs
+from addons.runs import Heard, OpenRun, Runs
 from store import trust
 from store.core.base import Base
 from store.core.draft import Draft
@@ -23,13 +24,22 @@ from store.writer import Writer
 __all__ = ["Counts", "EngineFailed", "NoAuthority", "Recorder", "RecorderOptions"]
 
 AUTHORITY_FILE = "mitmproxy-ca.pem"
-DRAIN_S = 5.0
 LOOPBACK = "127.0.0.1"
 LAST_WORDS_S = 2.0
 
 
 class NoAuthority(EdgetapeError):
     """The certificate authority is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How many runs are open, exchanges without outcome, connections of agents; whether the store fails."""
+
+    open_runs: int
+    going_on: int
+    connections: int
+    failing: bool
 
 
 class Recorder:
@@ -56,6 +66,28 @@ class Recorder:
         """The servers that ports of ours stand for, with the ports."""
         return tuple(one.base.at(one.port) for one in self._listeners.all if one.base is not None)
 
+    @property
+    def standing(self) -> Standing:
+        """What goes on now."""
+        connections = 0 if self._engine is None else self._engine.connections
+        return Standing(len(self._runs.open), len(self._flows.left()), connections, self._keeping.gaps.open)
+
+    @property
+    def heard(self) -> Heard:
+        """Who is told of runs that are opened and closed."""
+        return self._runs.heard
+
+    @heard.setter
+    def heard(self, heard: Heard) -> None:
+        self._runs.heard = heard
+
+    def tell(self, options: RecorderOptions) -> None:
+        """Goes on with other options; where it listens, whom it trusts and how durably it keeps stay as they are."""
+        self._options = options
+        told: list[Told] = [self._runs, self._keeping, *self._program.told]
+        for each in told:
+            each.tell(options)
+
     async def start(self) -> None:
         """Listens. Raises UnsafeAddress, NoAuthority, NoRoots or EngineFailed."""
         options = self._options
@@ -80,7 +112,7 @@ class Recorder:
         except BaseException:
             self._clean_up()
             raise
-        self._listeners.open(self._engine.listening)
+        self._listeners.open([*self._engine.listening, *(Listener(*place) for place in options.own_ports)])
         self._keeping.drop = self._engine.drop
         self._keeping.sever = self._engine.sever
         self._keeping.was_closed = self._engine.was_closed
@@ -93,7 +125,7 @@ class Recorder:
         try:
             if self._engine is not None:
                 await self._engine.close_listener()
-                await self._flows.until_none(DRAIN_S)
+                await self._flows.until_none(self._options.drain_s)
                 self._program.capture.stopping = True
                 await self._engine.cut_all()
                 await self._flows.until_none(LAST_WORDS_S)

@@ -33,7 +33,7 @@ class RunTag:
 
     def __init__(self, options: RecorderOptions, listeners: Listeners) -> None:
         self._listeners = listeners
-        self._keeps_apart = options.unknown_run == "new"
+        self.tell(options)
         self._run_headers = _names(options.run_headers)
         self._parent_headers = _names(options.parent_headers)
         self._ours = {
@@ -46,6 +46,10 @@ class RunTag:
         }
         self._connects: dict[str, Tag] = {}
         self._latest: dict[str, Tag] = {}
+
+    def tell(self, options: RecorderOptions) -> None:
+        """Another way with requests that name no run from now on."""
+        self._keeps_apart = options.unknown_run == "new"
 
     def http_connect(self, flow: HTTPFlow) -> None:
         """A CONNECT: what it says holds for all that comes inside."""

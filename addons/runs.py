@@ -7,7 +7,7 @@ Rules kept here:
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import store
@@ -21,6 +21,9 @@ from store.core.redact import RULES, Redacted, Redactor, stored
 from store.labels import classify
 from store.ticket import Ticket
 from store.writer import Part, Writer
+
+type Heard = Callable[[str, Mapping[str, str | int]], None]
+"""Is told what happened, and about what: never anything that an agent or a server said."""
 
 type Key = tuple[str, str, str]
 """Tenant, name, and what sets an unnamed run apart from others."""
@@ -98,6 +101,16 @@ class Runs:
         self._opening = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
         self.before: Callable[[OpenRun], None] = lambda _: None
+        self.heard: Heard = lambda what, about: None
+
+    @property
+    def open(self) -> set[OpenRun]:
+        """Those that may still be written to."""
+        return set(self._by_key.values())
+
+    def tell(self, options: RecorderOptions) -> None:
+        """Other times, labels and secrets from now on."""
+        self._options = options
 
     def adopt(self, draft: Draft, name: str, redactor: Redactor) -> OpenRun:
         """Opens a run that takes all traffic which names no other, until it is closed by `close`."""
@@ -171,10 +184,11 @@ class Runs:
         self.before(run)
         self._forget(run)
         await self._writer.close_run(run.id, reason, exit_code=exit_code)
+        self.heard("run.closed", {"run": run.id, "reason": reason})
 
     async def close_all(self, reason: CloseReason) -> None:
         """Ends every run that is open, and waits for those that are just ending."""
-        for run in set(self._by_key.values()):
+        for run in self.open:
             await self.close(run, reason)
         await asyncio.gather(*self._closing)
 
@@ -207,6 +221,7 @@ class Runs:
         keys = (Tag(id_, tenant=tag.tenant).key, *(() if by_id and not tag.name else (tag.key,)))
         run = OpenRun(id_, keys, redactor, ticket, closes_when_idle)
         self._by_key.update(dict.fromkeys(keys, run))
+        self.heard("run.opened", {"run": id_, "name": self.told(tag.name), "tenant": tag.tenant})
         return run
 
     async def _opened(self, run: OpenRun) -> None:

@@ -54,6 +54,10 @@ class Tunnel:
         self._owned: dict[tuple[str, int], bool] = {}
         self._open: dict[str, list[_Open]] = {}
 
+    def tell(self, options: RecorderOptions) -> None:
+        """Other places to pass through from now on."""
+        self._options = options
+
     @watched
     async def http_connect(self, flow: HTTPFlow) -> None:
         """Finds out whether the way leads to where nothing is opened."""

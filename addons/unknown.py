@@ -14,6 +14,10 @@ class Unknown:
 
     def __init__(self, keeping: Keeping, options: RecorderOptions) -> None:
         self.keeping = keeping
+        self.tell(options)
+
+    def tell(self, options: RecorderOptions) -> None:
+        """Another way with requests that name no run from now on."""
         self._refuses = options.unknown_run == "refuse"
 
     @watched

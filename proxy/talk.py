@@ -1,10 +1,12 @@
 """What edgetape says to people: on stderr, as loud as they want it, in color where that can be seen."""
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TextIO
 
 import click
@@ -16,10 +18,11 @@ from proxy.words import printable
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """`loudness` is -1 (only what went wrong), 0 or 1."""
+    """`loudness` is -1 (only what went wrong), 0 or 1; `as_json` is for what gathers logs: an object a line."""
 
     loudness: int = 0
     color: bool = False
+    as_json: bool = False
 
     @classmethod
     def of(cls, context: click.Context) -> "Talk":
@@ -32,20 +35,28 @@ class Talk:
     def say(self, text: str) -> None:
         """What a person expects to be told."""
         if self.loudness >= 0:
-            self.always(text)
+            self._tell("info", text)
 
     def detail(self, text: str) -> None:
         """What only a curious person wants to know."""
         if self.loudness > 0:
-            self.always(text)
+            self._tell("debug", text)
+
+    def event(self, what: str, about: Mapping[str, str | int], *, detail: bool = False) -> None:
+        """Something that happened, told with its members to programs; `detail` is for the curious, among people."""
+        if self.as_json and self.loudness >= 0:
+            self._line({"level": "info", "event": what, **about})
+        elif self.loudness >= int(detail):
+            said = " ".join(f"{name}={printable(str(value), one_line=True)}" for name, value in about.items())
+            self.always(f"edgetape: {what} {said}".rstrip())
 
     def warn(self, text: str, hint: str = "") -> None:
         """What must be seen, though the work went on."""
-        self._sentence("warning: " + text, hint, "yellow")
+        self._sentence("warning", text, hint, "yellow")
 
     def error(self, text: str, hint: str = "") -> None:
         """Why the work did not get done."""
-        self._sentence(text, hint, "red")
+        self._sentence("error", text, hint, "red")
 
     def always(self, text: str) -> None:
         """A text as it is, on stderr."""
@@ -56,10 +67,23 @@ class Talk:
         except OSError:
             leave(sys.stderr)
 
-    def _sentence(self, text: str, hint: str, color: str) -> None:
+    def _sentence(self, level: str, text: str, hint: str, color: str) -> None:
+        if self.as_json:
+            self._line({"level": level, "message": text, **({"hint": hint} if hint else {})})
+            return
+        text = f"warning: {text}" if level == "warning" else text
         self.always(click.style("edgetape:", fg=color, bold=True) + " " + printable(text))
         if hint:
             self.always(click.style("hint:", bold=True) + " " + printable(hint, one_line=True))
+
+    def _tell(self, level: str, text: str) -> None:
+        if self.as_json:
+            self._line({"level": level, "message": text.removeprefix("edgetape: ")})
+        else:
+            self.always(text)
+
+    def _line(self, members: Mapping[str, str | int]) -> None:
+        self.always(json.dumps({"time": datetime.now(UTC).isoformat(), **members}))
 
 
 def leave(stream: TextIO) -> None:

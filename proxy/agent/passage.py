@@ -52,13 +52,16 @@ def passage(
 
     Raises PassageError, NoRoots and ClientFilesError.
     """
-    bundle = folder / "roots.pem"
+    bundle, certificate = folder / "roots.pem", authority.certificate_path
     try:
         write_bundle(bundle, authority.certificate_pem, base)
+        if lasting:  # the authority's own folder holds its key, and may be out of reach
+            certificate = folder / "authority.pem"
+            certificate.write_bytes(authority.certificate_pem)
     except OSError as error:
         raise PassageError(
             f"the roots for the agent cannot be written to {bundle}: {error.strerror}",
             hint="check the permissions of the folder and the space on its disk",
         ) from error
     files = write_client_files(folder, bundle, base, carries_preloads=lasting)
-    return agent_environment(base, way.url, authority.certificate_path, bundle, files, extras)
+    return agent_environment(base, way.url, certificate, bundle, files, extras)

@@ -14,9 +14,9 @@ from proxy.agent.revival import Revival, revival
 from proxy.agent.shell import render
 from proxy.confined.confinement import Unconfined
 from proxy.options import Shared
+from proxy.sessions.end import told_to_end
 from proxy.sessions.opening import replayed
 from proxy.sessions.replaying import Stage, server_of, surroundings
-from proxy.sessions.service import told_to_end
 from proxy.stores import upkeep
 from proxy.stores.tapes import placed
 from proxy.talk import Talk

@@ -2,7 +2,7 @@
 
 import click
 
-from proxy.settings.setting import FILE, PORT, SECONDS, Setting
+from proxy.settings.setting import FILE, FOLDER, PORT, SECONDS, Setting
 
 _LOCAL = "A server in the agent's own processes: pass its traffic through as a tunnel, or take it as any other."
 
@@ -69,10 +69,20 @@ ROWS = (
         member="allowed_hosts",
     ),
     Setting("allow-metadata", "Let agents reach the addresses at which clouds hand out credentials.", flag=True),
+    Setting("admin", "Where health, readiness and metrics are told: PORT on loopback, or HOST:PORT.", str),
+    Setting("drain", "Seconds that what goes on may go on after the end was asked for.", SECONDS, 30.0),
+    Setting("log-format", "How what happens is told on stderr.", click.Choice(("text", "json")), "text"),
     Setting("idle", "Seconds without traffic after which a run is closed.", SECONDS, 300.0),
     # mcp
     Setting("server", "What the tool server is called in the recording.", str, None, "from its command"),
     # env
+    Setting(
+        "folder",
+        "Folder for the files that programs are to trust and read; it holds no key, and may be handed on.",
+        FOLDER,
+        None,
+        "clients in the authority's folder",
+    ),
     Setting(
         "shell",
         "Shell, or file form, that the variables are written for; bash is read by sh and zsh too.",

@@ -42,7 +42,7 @@ ROWS = (
     ),
     Setting(
         "config",
-        "Settings file in TOML: [retention] says how long what is kept.",
+        "Settings file in TOML: [proxy] has options of proxy, [retention] says how long what is kept.",
         click.Path(dir_okay=False, path_type=Path),
         _default_config,
         "user configuration folder, edgetape/edgetape.toml",

@@ -64,3 +64,14 @@ def test_a_port_that_only_a_listener_can_ask_for_is_refused(place: Folders, caps
     said = capsys.readouterr()
     assert said.out == ""
     assert "port 0" in said.err
+
+
+def test_all_that_a_program_elsewhere_needs_lies_in_the_folder_and_no_key_does(
+    place: Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "handed on"
+    assert run([*place.options, "env", "--folder", str(folder), "--json"]) == 0
+    needed = json.loads(capsys.readouterr().out)
+    assert [name for name, value in needed.items() if str(place.authority) in str(value)] == []
+    assert needed["NODE_EXTRA_CA_CERTS"] == str(folder / "authority.pem")
+    assert [path for path in folder.rglob("*") if path.is_file() and b"PRIVATE KEY" in path.read_bytes()] == []

@@ -9,11 +9,11 @@ import pytest
 from addons.options import RecorderOptions
 from proxy.cli import run
 from proxy.options import Shared
-from proxy.sessions import service
-from proxy.sessions.service import Service
+from proxy.service import running
+from proxy.service.keeper import Keeper
+from proxy.service.running import Service
 from proxy.stores import upkeep
 from proxy.talk import Talk
-from store.core.errors import EdgetapeError
 from store.writer import Writer
 from tests.store.verify.attacker import Attacker
 from tests.support.tape import Call, Tape, tape
@@ -69,14 +69,15 @@ def test_a_run_that_cannot_be_ended_is_said_at_the_beginning(
     assert capsys.readouterr().err == ""
 
 
-async def test_a_service_says_so_while_it_runs_and_once(restored: Tape, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "WATCH_S", 0.01)
-    writer = Writer.open(restored.folder, restored.keys)
-    said: list[EdgetapeError] = []
+async def test_a_service_says_so_while_it_runs_and_once(
+    restored: Tape, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(running, "WATCH_S", 0.01)
+    writer, options = Writer.open(restored.folder, restored.keys), RecorderOptions(Path())
+    keeper = Keeper(Talk(), restored.folder, "127.0.0.1", None, lambda: options, as_json=False)
     try:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(Service(writer, RecorderOptions(Path()), {})._watch(said.append), 0.3)
+            await asyncio.wait_for(Service(writer, options, {}, keeper)._watch(), 0.3)
     finally:
         writer.close()
-    (failure,) = said
-    assert "rolled back" in str(failure)
+    assert capsys.readouterr().err.count("what is recorded is not signed") == 1

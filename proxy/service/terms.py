@@ -11,7 +11,7 @@ from proxy.agent.bases import bases_in
 from proxy.agent.upstream import upstream_proxy
 from proxy.border import Misuse
 from proxy.sessions.opening import labelled, named, places
-from proxy.settings import Durability, Local, OnDistrust, OnStoreFailure, UnknownRun
+from proxy.settings import Durability, Local, LogFormat, OnDistrust, OnStoreFailure, UnknownRun
 from proxy.stores import anchoring
 from store.authority import Authority
 from store.core import redact
@@ -40,6 +40,9 @@ class Given(anchoring.Given):
     on_distrust: OnDistrust
     max_body: int
     idle: float
+    admin: str | None
+    drain: float
+    log_format: LogFormat
     as_json: bool
 
 
@@ -74,8 +77,19 @@ def told(given: Given, authority: Authority, store: Path) -> RecorderOptions:
         secrets=redact.secrets_of(os.environ),
         idle_close_s=given["idle"],
         spool_folder=store,
+        drain_s=given["drain"],
         inline_hooks=not pace.is_plain(),
     )
+
+
+def place(text: str | None) -> tuple[str, int] | None:
+    """`PORT`, or `HOST:PORT`. Raises Misuse."""
+    if text is None:
+        return None
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port[:6]) > 65_535:
+        raise Misuse(f"{text} is no place to listen", hint="--admin 9090, or --admin 0.0.0.0:9090")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _tenants(path: Path | None) -> tuple[Tenant, ...]:
