@@ -231,6 +231,12 @@ class Tape:
 
     def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:
         """The names of the tools that the model asked for in a recorded answer."""
+        exchange = self.exchanges[index]
+        if exchange.facts.kind is not None and exchange.response is not None:
+            # As the recorder read it: long answers are not read once more.
+            assert exchange.outcome is not None
+            said = (self._reader.text(exchange.outcome, tool) for tool in exchange.response.tools or ())
+            return tuple(tool.decode("utf-8", "replace") for tool in said)
         asked = labels(Asked(self.places[index], b"", self.headers(index)))
         if asked.kind != "llm":
             return ()

@@ -55,11 +55,14 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class OpeningInfo:
-    """What is known of a body without reading it: where its event names it, its SHA-256, its length in bytes."""
+    """What is known of a body without reading it: where its event names it, its SHA-256, its length in bytes, and where
+    it is stored (nowhere: None).
+    """
 
     pointer: str
     sha256: bytes
     length: int
+    place: int | None = None
 
 
 class Reader:
@@ -71,7 +74,7 @@ class Reader:
         self.vault = vault
         self._connection = connection
         self._bodies: OrderedDict[str, Bodies] = OrderedDict()
-        self._reading = threading.Lock()
+        self._reading = threading.RLock()
 
     @classmethod
     def open(cls, folder: Path, keys: Path) -> "Reader":
@@ -200,7 +203,7 @@ class Reader:
         """
         for row in self._openings(happened):
             if _commits(row, apart.body):
-                return OpeningInfo(row.pointer, row.sha256, row.length)
+                return OpeningInfo(row.pointer, row.sha256, row.length, row.place)
         with database.explained(self.folder):
             erased = standing.erased(self._connection, happened.run, happened.seq)
         if erased is None:
@@ -214,8 +217,8 @@ class Reader:
         """
         if apart is None:
             return b""
-        opening = self.opening(happened, apart)
-        with self._reading, database.explained(self.folder):
+        with self._reading, database.explained(self.folder), database.snapshot(self._connection):
+            opening = self.opening(happened, apart)
             try:
                 return self._stored(happened, opening)
             except Malformed:
@@ -268,11 +271,9 @@ class Reader:
             raise BodyUnavailable(f"no body of this store can be read: {error}", hint=error.hint) from error
 
     def _stored(self, happened: Event, opening: OpeningInfo) -> bytes:
-        with database.snapshot(self._connection):
-            place = openings.place(self._connection, happened.run, happened.seq, opening.pointer)
-            if place is None:
-                raise Malformed("it is missing")
-            body = self._bodies_of(happened.run).body(place, opening.length)
+        if opening.place is None:
+            raise Malformed("it is missing")
+        body = self._bodies_of(happened.run).body(opening.place, opening.length)
         if digest.body_digest(body) != opening.sha256:
             raise Malformed("it is not what was committed")
         return body

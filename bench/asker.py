@@ -1,0 +1,104 @@
+"""A client that asks for everything once and does as little as it can beside; the server's time is told, not its own.
+
+    python -m bench.asker REQUESTS RESULT [--clients N] [--port P] [--way connect|tls|plain] [--server PID]
+
+Each of N clients keeps one connection and takes the next request from a common list. The result is one JSON object:
+count, wall_s, and cpu_s of the process PID (by itself: its parent) with all its threads and children.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import ssl
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+HOST = "api.openai.com"
+PATH = "/v1/chat/completions"
+_TICKS = os.sysconf("SC_CLK_TCK")
+_READ_BYTES = 1 << 20
+
+
+def cpu_s(pid: int) -> float:
+    """Processor time of a process and those below it that have not ended, in seconds."""
+    return sum(map(_own_cpu_s, _below(pid)))
+
+
+def _own_cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _below(pid: int) -> list[int]:
+    """A process and all below it but this one."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    children = [int(child) for task in tasks for child in task.read_text().split()]
+    return [pid, *(each for child in children if child != os.getpid() for each in _below(child))]
+
+
+async def _connected(port: int, way: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=_READ_BYTES)
+    if way == "connect":
+        writer.write(f"CONNECT {HOST}:443 HTTP/1.1\r\nHost: {HOST}:443\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b" 200 " in head, head
+    if way != "plain":
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # what is measured is the server
+        await writer.start_tls(context, server_hostname=HOST)
+    return reader, writer
+
+
+async def _ask(port: int, way: str, waiting: list[bytes]) -> None:
+    reader, writer = await _connected(port, way)
+    while waiting:
+        writer.write(waiting.pop())
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        assert head.startswith(b"http/1.1 200"), head
+        if b"\r\ncontent-length: " in head:
+            await reader.readexactly(int(head.partition(b"\r\ncontent-length: ")[2].partition(b"\r\n")[0]))
+            continue
+        while size := int(await reader.readline(), 16):
+            await reader.readexactly(size + 2)
+        await reader.readline()
+    writer.close()
+
+
+async def asked(port: int, way: str, bodies: list[str], clients: int) -> None:
+    """Asks for all of them."""
+    head = f"POST {PATH} HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\nAccept: */*\r\n"
+    requests = [f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode() for body in reversed(bodies)]
+    async with asyncio.TaskGroup() as group:
+        for _ in range(clients):
+            group.create_task(_ask(port, way, requests))
+
+
+def main() -> None:
+    """Ask, and write down how long it took."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("requests", type=Path)
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--clients", type=int, default=1)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--way", default="connect")
+    parser.add_argument("--server", type=int, default=os.getppid())
+    given = parser.parse_args()
+    port = given.port or int(urlsplit(os.environ["HTTPS_PROXY"]).port or 0)
+    bodies = json.loads(given.requests.read_text())
+    began, used = time.perf_counter(), cpu_s(given.server)
+    asyncio.run(asked(port, given.way, bodies, given.clients))
+    figures = {
+        "count": len(bodies),
+        "wall_s": time.perf_counter() - began,
+        "cpu_s": cpu_s(given.server) - used,
+        "began": time.time() - (time.perf_counter() - began),
+        "server_cpu_s": used,
+        "own_cpu_s": time.process_time(),
+    }
+    given.result.write_text(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
