@@ -1,4 +1,4 @@
-"""vcrpy in process: everything asked for once through urllib3 from one cassette, all of a request compared.
+"""Plays a cassette of vcrpy in process: everything asked for once through urllib3, all of a request compared.
 
     PYTHONPATH=FOLDER_WITH_VCRPY python -m bench.cassette PAIRS RESULT
 
