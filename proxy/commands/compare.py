@@ -13,7 +13,7 @@ from proxy.options import Shared, options
 from proxy.output import as_json_text, keep, table
 from proxy.settings import Children
 from proxy.talk import Talk
-from proxy.words import count
+from proxy.words import count, printable
 
 if TYPE_CHECKING:
     from proxy.outbound.voyage import Voyage
@@ -140,7 +140,7 @@ def _together(
             told = (outcome.report or {}).get("reports")
             reports |= told if isinstance(told, dict) else {}
             failed = failed or not told
-            said = "done" if told else f"FAILED: {outcome.said.strip().splitlines()[-1:] or outcome.code}"
+            said = "done" if told else f"FAILED ({_last_word(outcome.said) or f'exit code {outcome.code}'})"
             talk.say(f"{number + 1} of {len(cases)} {said}: {outcome.case.name}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -150,6 +150,12 @@ def _together(
     original, _ = _ids(next(iter(reports.values())))
     code = _tell(talk, shared, (original, *reports), reports, given)
     return OUR_FAILURE if failed else code
+
+
+def _last_word(said: str) -> str:
+    """What edgetape said last in a branch that came to nothing."""
+    ours = [line.removeprefix("edgetape: ") for line in said.splitlines() if line.startswith("edgetape: ")]
+    return printable(ours[-1], one_line=True) if ours else ""
 
 
 def _voyage(word: str, argv: Sequence[str], variant: "Variant", given: Given) -> "Voyage":

@@ -186,8 +186,8 @@ def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given
         registry = Registry.of((*given["allowed"], *filed))
     except NotAllowed as error:
         raise Misuse(str(error), hint=error.hint) from error
-    if given["until"] is not None or given["each"] or given["control"] is not None:
-        raise Misuse("a replay that pauses does not go live", hint="edgetape fork goes on live from a step")
+    if given["serve"] or given["until"] is not None or given["each"] or given["control"] is not None:
+        raise Misuse("a replay that pauses, or only serves, does not go live", hint="take --on-miss fail")
     proposal = Proposal(
         "where nothing recorded answers this may leave this machine:",
         registry,

@@ -26,6 +26,8 @@ class Variant:
 
 def variants(models: Sequence[str], variables: Sequence[str]) -> list[Variant]:
     """Those of a command line, at least one. Raises Misuse."""
+    if not all(models):
+        raise Misuse("--model names no model", hint="without --model the agent asks for its own")
     found = [Variant(model=model, words=("--model", model)) for model in models]
     found += [Variant(variables=dict(_pairs(text)), words=("--with", text)) for text in variables]
     return found or [Variant()]

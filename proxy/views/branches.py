@@ -4,7 +4,8 @@ The JSON (schema `edgetape/compare/1`) is one object: {schema, runs}; a run is {
 exit_code, steps, model_calls, tokens_in, tokens_out, model_us, took_us, tools, first_divergence, other_words}. The
 first run is what the others are held against; of it the last two are null. first_divergence is null, or {step, of,
 here, there}: its step, that of the first run (null where one has ended), and what was done there in words. other_words
-says whether the last answer of a model reads otherwise. Times are microseconds, took_us null of an open run.
+says whether the last answer of a model reads otherwise. Tokens are null where no model counted them; times are
+microseconds, took_us null of an open run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ from store.reader import Reader, RunInfo
 SCHEMA = "edgetape/compare/1"
 VARIANT = "variant"  # the label of a run that says which one it is
 MODEL_RULES = ("body /model", "path model")  # another model is what is compared, not where it differs
-HEADS = ("run", "variant", "outcome", "steps", "models", "in", "out", "model time", "took", "tools", "first divergence")
+HEADS = ("run", "variant", "outcome", "steps", "calls", "in", "out", "model time", "took", "tools", "first divergence")
 NUMBERS = (3, 4, 5, 6, 7, 8)
 _WENT_THROUGH = ("COMPARED", "SANDBOXED", "REPLAYED", "FORKED")  # then how the agent ended says more
 _WORDS_MAX = 60
@@ -80,9 +81,10 @@ class Branch:
         """What a model said last."""
         return next((str(side.answer["text"]) for side in reversed(self.spoken) if side.answer["text"]), "")
 
-    def tokens(self, names: frozenset[str]) -> int:
-        """What the models counted under these names."""
-        return sum(count for side in self.sides for name, count in side.tokens.items() if name in names)
+    def tokens(self, names: frozenset[str]) -> int | None:
+        """What the models counted under these names, None where none did."""
+        counted = [count for side in self.sides for name, count in side.tokens.items() if name in names]
+        return sum(counted) if counted else None
 
     @property
     def took_us(self) -> int | None:
@@ -179,8 +181,7 @@ def _row(first: Branch, one: Branch, width: int) -> tuple[str, ...]:
         one.outcome,
         f"{one.info.steps:,}",
         f"{len(one.spoken):,}",
-        f"{one.tokens(_IN):,}",
-        f"{one.tokens(_OUT):,}",
+        *("-" if counted is None else f"{counted:,}" for counted in (one.tokens(_IN), one.tokens(_OUT))),
         duration(sum(side.took_us for side in one.spoken)),
         "" if one.took_us is None else duration(one.took_us),
         folded(" ".join(one.tools), _WORDS_MAX),

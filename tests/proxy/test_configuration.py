@@ -21,6 +21,11 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     assert nearest(below) == Configuration(tmp_path / "a" / "edgetape.toml")
 
 
+def test_what_may_go_live_and_who_plays_whom_are_read(tmp_path: Path) -> None:
+    (tmp_path / "edgetape.toml").write_text('[live]\nallow = ["tool=a"]\nmap = ["h=http://127.0.0.1:1"]\n')
+    assert (nearest(tmp_path).allow, nearest(tmp_path).map) == (["tool=a"], ["h=http://127.0.0.1:1"])
+
+
 def test_the_search_ends_where_the_checkout_does(tmp_path: Path) -> None:
     (tmp_path / "edgetape.toml").write_text(SAID)
     checkout = tmp_path / "checkout"
@@ -36,6 +41,7 @@ def test_the_search_ends_where_the_checkout_does(tmp_path: Path) -> None:
         ("replay = 1\n", "no such table: replay"),
         ("[replay]\nignored = []\n", "[replay] has no 'ignored'"),
         ("[replay]\nignore = 'body /a'\n", "ignore is no list of rules"),
+        ("[live]\nallowed = []\n", "[live] has no 'allowed'"),
         ("[replay]\nignore = [1]\n", "ignore is no list of rules"),
     ],
 )
