@@ -21,7 +21,3 @@ def test_a_way_out_of_a_confinement_and_the_client_are_made_in_one_place_each_wh
     assert using(r"\benter\(.*goes_live=True") == {Path("proxy/outbound/voyage.py")}
     assert using(r"\bLiveOptions\(") == {Path("proxy/outbound/voyage.py")}
     assert using(r"\bUpstream\(") == {Path("replay_server/server.py")}
-    assert using(r"import Upstream\b|replay_server import upstream\b") == {
-        Path("replay_server/server.py"),
-        Path("replay_server/carriage.py"),
-    }
