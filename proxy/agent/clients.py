@@ -14,7 +14,11 @@ from store.core.errors import EdgetapeError
 
 _PRELOAD = Path(__file__).parent / "preload"
 _NODE, _PYTHON = Path("node", "proxy.cjs"), Path("python")
-_PYTHON_MODULES = ("sitecustomize.py", "edgetapepreload.py")
+_LOADED = (
+    _NODE,
+    Path("node", "chance.cjs"),
+    *(_PYTHON / f"{module}.py" for module in ("sitecustomize", "edgetapepreload", "edgetapechance")),
+)
 _END = b"-----END CERTIFICATE-----"
 
 
@@ -53,7 +57,7 @@ def write_client_files(
 
 
 def _copy_preloads(folder: Path) -> None:
-    for path in (_NODE, *(_PYTHON / module for module in _PYTHON_MODULES)):
+    for path in _LOADED:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         _replace(folder / path, (_PRELOAD / path).read_bytes())
 

@@ -18,6 +18,7 @@ from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from addons.options import RecorderOptions
+    from proxy.agent.freezing import Freeze
     from store.core.base import Base
 
 _EPILOG = """\b
@@ -46,6 +47,8 @@ class Given(RecorderGiven, anchoring.Given):
     workflow: str | None
     labels: Sequence[str]
     reverse: Sequence[str]
+    freeze_time: bool
+    freeze_random: bool
 
 
 @click.command(
@@ -68,6 +71,8 @@ class Given(RecorderGiven, anchoring.Given):
     "max-body",
     "port",
     "reverse",
+    "freeze-time",
+    "freeze-random",
     "tsa",
     "tsa-ca",
     "witness",
@@ -108,7 +113,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         join_replay(talk, argv, os.environ)
         refuse_unstartable(argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
-        plan = Plan(argv, introduction, recorder, in_force(shared))
+        plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given))
         unanchored: list[tuple[str, str]] = []
         rounds = anchoring.rounds_of(shared, given, lambda *said: unanchored.append(said))
         with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
@@ -123,6 +128,25 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         talk.warn(sentence, hint)
     say_recorded(talk, shared.store, shared.keys, recording)
     return OUR_FAILURE if recording.failure else recording.ended.code
+
+
+def _freeze(talk: Talk, argv: Sequence[str], given: Given) -> "Freeze":
+    """What is to be frozen. Raises Misuse."""
+    from proxy.agent import freezing
+
+    library = freezing.library() if given["freeze_time"] else None
+    if given["freeze_time"] and library is None:
+        raise Misuse("--freeze-time needs libfaketime, which is not installed here", hint=freezing.LIBRARY_HINT)
+    if given["freeze_time"] and freezing.is_hung_by_time(argv):
+        raise Misuse("--freeze-time is not for Java: a JVM hangs under libfaketime")
+    if given["freeze_random"] and given["passthrough"]:
+        raise Misuse(
+            "--freeze-random and --passthrough do not go together", hint="what passes unopened cannot be replayed"
+        )
+    language = freezing.takes_its_own_chance(argv) if given["freeze_random"] else ""
+    if language:
+        talk.warn(f"{language} takes its chance elsewhere: --freeze-random is for Python, Node and Bun")
+    return freezing.Freeze(library, freezing.new_seed() if given["freeze_random"] else None)
 
 
 def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base"]) -> "RecorderOptions":

@@ -122,8 +122,8 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     from proxy.agent.process import AgentNotStarted
     from proxy.agent.revival import revival
-    from proxy.sessions.ending import Outlets, tell
-    from proxy.sessions.opening import replayed
+    from proxy.sessions.ending import Outlets, say_past, tell
+    from proxy.sessions.opening import replayed, warn_of_time
     from proxy.sessions.replaying import Stage, replay
     from proxy.sessions.sitting import attended
     from proxy.stores.tapes import placed
@@ -137,6 +137,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     with placed(talk, shared, run) as (place, word), Reader.open(place.store, place.keys) as reader:
         info = replayed(talk, reader, word)
         revived = revival(reader, info, argv, os.environ)
+        warn_of_time(talk, revived)
         replaying = replace(told, secrets=redact.secrets_of(revived.environment))
         with upkeep.opened(talk, place) as writer:
             stage = Stage(
@@ -147,6 +148,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             except AgentNotStarted as error:
                 talk.error(str(error), error.hint)
                 return error.exit_code
+    say_past(talk, stage.past)
     return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
 
 

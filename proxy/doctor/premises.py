@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from proxy.agent.freezing import LIBRARY_HINT, library
 from proxy.confined.confinement import refusal
 from proxy.words import size
 from store.core.errors import EdgetapeError
@@ -28,7 +29,8 @@ class Premise:
 
 def premises(store: Path, keys: Path, authority: Path) -> list[Premise]:
     """How everything stands; nothing is changed or made. Call it before a thread starts: the confinement is tried."""
-    return [confinement(), store_opens(store, keys), keys_are_there(keys, authority), disk(store), clock()]
+    own = [store_opens(store, keys), keys_are_there(keys, authority), disk(store), clock()]
+    return [confinement(), *own, frozen_time()]
 
 
 def confinement() -> Premise:
@@ -69,6 +71,13 @@ def disk(store: Path) -> Premise:
     if free < FREE_BYTES_MIN:
         return Premise("disk", "bad", f"{size(free)} free where the store is", "edgetape compact, edgetape prune")
     return Premise("disk", "good", f"{size(free)} free where the store is")
+
+
+def frozen_time() -> Premise:
+    """Whether `record --freeze-time` has what it needs."""
+    if library() is None:
+        return Premise("frozen time", "odd", "record --freeze-time needs libfaketime", LIBRARY_HINT)
+    return Premise("frozen time", "good", "libfaketime is there for record --freeze-time")
 
 
 def clock() -> Premise:

@@ -91,7 +91,7 @@ def carried_out(talk: Talk, shared: Shared, voyage: Voyage, confinement: "Confin
     """The report, or the exit code where nothing was started. Raises Misuse and what the store raises."""
     from proxy.agent.process import AgentNotStarted
     from proxy.agent.revival import revival
-    from proxy.sessions.opening import replayed
+    from proxy.sessions.opening import replayed, warn_of_time
     from proxy.sessions.replaying import Stage, replay
     from proxy.stores.tapes import taken_in
     from replay_server.modes import NotAllowed
@@ -103,6 +103,7 @@ def carried_out(talk: Talk, shared: Shared, voyage: Voyage, confinement: "Confin
     with Reader.open(shared.store, shared.keys) as reader:
         info = replayed(talk, reader, word)
         revived = revival(reader, info, voyage.argv, {**os.environ, **voyage.variables})
+        warn_of_time(talk, revived)
         registry = _consented(talk, reader, info, voyage)
         if registry is None:
             return declined(talk)

@@ -1,7 +1,7 @@
 """Tells how a replay or a fork ended: on stdout, in files, in a CI's summary, and in words, the verdict last."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import click
 from proxy.border import OUR_FAILURE
 from proxy.output import keep
 from proxy.talk import Talk
-from proxy.words import printable
+from proxy.words import count, printable
 from replay_server.junit import junit, markdown
 from replay_server.report import Report
 
@@ -24,6 +24,13 @@ class Outlets:
     report: Path | None = None
     junit: Path | None = None
     as_json: bool = False
+
+
+def say_past(talk: Talk, past: Sequence[int]) -> None:
+    """Says where an agent read the clock more often than at its recording."""
+    for readings in filter(None, past):
+        often = count(readings, "time")
+        talk.warn(f"the agent read the clock {often} more than it was recorded: from then on it ran on by itself")
 
 
 def tell(talk: Talk, report: Report, outlets: Outlets, environment: Mapping[str, str] = os.environ) -> int:

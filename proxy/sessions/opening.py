@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from proxy.agent.freezing import LIBRARY_HINT
 from proxy.agent.process import refuse_unstartable
 from proxy.agent.upstream import upstream_proxy
 from proxy.border import Misuse
@@ -16,6 +17,7 @@ from store.reader import Reader, RunInfo
 
 if TYPE_CHECKING:
     from addons.places import Places
+    from proxy.agent.revival import Revival
 
 REPLAY_VARIABLE = "EDGETAPE_REPLAY"  # in an agent's environment: the run that it is answered from
 
@@ -76,6 +78,12 @@ def replayed(talk: Talk, reader: Reader, word: str) -> RunInfo:
                 why = shown(reader.text(event, reason))
                 talk.warn(f"the recording lacks what was from {moment(since)} to {moment(until)}: {why}")
     return info
+
+
+def warn_of_time(talk: Talk, revived: "Revival") -> None:
+    """Says that the recorded time cannot be given here."""
+    if revived.lacks_library:
+        talk.warn("the recorded time cannot be given to the agent: libfaketime is not installed here", LIBRARY_HINT)
 
 
 def refuse_in_replay(environment: Mapping[str, str]) -> None:

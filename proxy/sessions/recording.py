@@ -9,6 +9,7 @@ from pathlib import Path
 from addons.options import RecorderOptions
 from addons.recorder import Recorder
 from proxy.agent.bases import Say, base_variables
+from proxy.agent.freezing import NOTHING, Freeze, Icebox, draft, remove_shared
 from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
 from proxy.agent.owner import Owner
 from proxy.agent.passage import Way, passage
@@ -35,6 +36,7 @@ class Plan:
     introduction: Introduction
     options: RecorderOptions
     in_force: Mapping[PolicyKind, str]
+    freeze: Freeze = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +76,41 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
         redactor = redact.Redactor(known)
         opening = run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, RULES, redactor)
         run = recorder.open_run(opening, redactor)
+        if plan.freeze.seed is not None:
+            await writer.append(run, draft("seed", plan.freeze.seed))
         await writer.checkpoint()  # a store that takes nothing, or a missing key, must not be found out later
         with scratch() as folder:
             way = Way(recorder.port, run, token)
             pointed = base_variables(os.environ, recorder.bases, Say(run, token))
-            environment = passage(os.environ, way, authority, folder, {**pointed, RUN_VARIABLE: run})
+            icebox = Icebox(folder)
+            extras = {**pointed, **icebox.saving(os.environ, plan.freeze), RUN_VARIABLE: run}
+            environment = passage(os.environ, way, authority, folder, extras)
             try:
                 with running_agent(plan.argv, environment) as agent:
                     owner.agent = agent
                     ended = await agent.wait()
+                    clock = icebox.clock()
+                remove_shared(agent.pid)
             except AgentNotStarted as error:
                 await recorder.close_run(run, "agent_exit", error.exit_code)
                 raise
-        failure = await _close(recorder, run, ended)
+        failure = await _keep(writer, run, clock) if plan.freeze.library is not None else ""
+        failure = await _close(recorder, run, ended) or failure
     finally:
         await recorder.stop("operator")
     counts = recorder.counts
     return Recording(
         run, ended, Noticed(counts.tunnels, counts.distrusted, ended.code), counts.last_failure or failure, counts.cut
     )
+
+
+async def _keep(writer: Writer, run: str, clock: bytes) -> str:
+    """Keeps what the agent read from the clock; what a broken store says is told once the agent's end is known."""
+    try:
+        await writer.append(run, draft("clock", clock))
+    except StoreUnusable as error:
+        return str(error)
+    return ""
 
 
 async def _close(recorder: Recorder, run: str, ended: Ended) -> str:

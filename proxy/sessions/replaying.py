@@ -4,10 +4,11 @@ import asyncio
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proxy.agent.bases import base_variables
+from proxy.agent.freezing import Icebox, remove_shared
 from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
 from proxy.agent.owner import Owner
 from proxy.agent.passage import Way, passage
@@ -32,13 +33,17 @@ _NAMELESS = Introduction()  # the name of the recorded run must go on to mean th
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What a replay plays on: the stores' two ends, the authority, and what keeps the agent in."""
+    """What a replay plays on: the stores' two ends, the authority, and what keeps the agent in.
+
+    `past` gets how often the clock was read after the recorded readings were used up.
+    """
 
     reader: Reader
     writer: Writer
     authority: Authority
     confinement: Confinement | Unconfined
     allowed_ports: Sequence[int] = ()
+    past: list[int] = field(default_factory=list)
 
     def attempts(self) -> list[str]:
         """What tried to get out, in words."""
@@ -61,10 +66,16 @@ async def replay(
     ended: Ended | None = None
     try:
         with scratch() as folder, _watched(stage):
-            environment = surroundings(server, run, revival, stage.authority, folder)
+            icebox = Icebox(folder)
+            # Ids that were drawn again would collide at servers that are asked for real.
+            freeze = revival.freeze if options.live is None else replace(revival.freeze, seed=None)
+            given = icebox.giving(revival.environment, freeze, revival.clock)
+            environment = surroundings(server, run, revival, stage.authority, folder) | given
             with running_agent(revival.argv, environment, revival.folder) as agent:
                 owner.agent = agent
                 ended = await _until_end(agent, server.stopped, options.grace_s, pause.quit if pause else None)
+            remove_shared(agent.pid)
+            stage.past.append(icebox.readings_past())
     finally:
         confined = isinstance(stage.confinement, Confinement)
         exit_code = None if ended is None else ended.code

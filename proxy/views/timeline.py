@@ -12,6 +12,7 @@ from store.core import rpc
 from store.core.errors import EdgetapeError
 from store.core.event import Event
 from store.core.model import (
+    Frozen,
     Gap,
     HttpError,
     HttpRequest,
@@ -212,6 +213,9 @@ def _other_line(happening: Happening, look: Look) -> Line:
         case Value(kind=kind):
             what = {"now": "the time", "random": "random bytes", "uuid": "an id"}[kind]
             return Line(happening.step, at_us, None, "value", f"{what} handed to the agent", "good")
+        case Frozen(kind=kind):
+            what = {"clock": "the clock that the agent read", "seed": "the seed of the agent's chance"}[kind]
+            return Line(happening.step, at_us, None, "frozen", f"{what} is kept for the replay", "good")
         case Note(kind=kind):
             said = folded(printable(note.line(kind, _body(happening, look)), one_line=True), NOTE_CHARS_MAX)
             return Line(happening.step, at_us, None, "note", f"the agent notes: {said}", "good")

@@ -222,6 +222,13 @@ class Value(Facts, frozen=True, tag="value"):
     body: Body
 
 
+class Frozen(Facts, frozen=True, tag="frozen"):
+    """What a replay gives the agent again unasked: every reading of its clock, or the seed of its chance."""
+
+    kind: Literal["clock", "seed"]
+    body: Body
+
+
 class Note(Facts, frozen=True, tag="note"):
     """What the agent told about itself: a claim."""
 
@@ -274,6 +281,7 @@ type Fact = (
     | TunnelClose
     | Gap
     | Value
+    | Frozen
     | Note
     | RunSpawn
     | RunClose
@@ -285,9 +293,6 @@ EVENT_TYPES: dict[str, type[Facts]] = {str(kind.__struct_config__.tag): kind for
 
 def is_step(facts: Facts) -> bool:
     """Whether an event is one of those that a person counts: a request of any kind, a value, a note."""
-    match facts:
-        case HttpRequest() | Value() | Note():
-            return True
-        case RpcMessage(direction="to_server", method=method, id=id_):
-            return method is not None and id_ is not None
-    return False
+    if isinstance(facts, RpcMessage):
+        return facts.direction == "to_server" and facts.method is not None and facts.id is not None
+    return isinstance(facts, HttpRequest | Value | Note)

@@ -207,4 +207,5 @@ def _others() -> Iterator[Facts]:
     yield model.Gap(since=TIME, until=TIME, reason="disk full")
     yield model.Value(kind="uuid", body=_body(0))
     yield model.Note(kind="approval", body=_body(0))
+    yield model.Frozen(kind="seed", body=_body(0))
     yield model.Verdict(verdict="SAME", exit_code=0, counts=[["same", 3]], report=_body(0))

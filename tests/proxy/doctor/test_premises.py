@@ -13,7 +13,7 @@ from store.writer import Writer
 
 def test_a_store_that_is_not_there_yet_is_in_order_and_is_not_made(tmp_path: Path) -> None:
     found = premises.premises(tmp_path / "store", tmp_path / "keys", tmp_path / "authority")
-    assert {each.name for each in found} == {"confinement", "store", "keys", "disk", "clock"}
+    assert {each.name for each in found} == {"confinement", "store", "keys", "disk", "clock", "frozen time"}
     assert not any(each.state == "bad" for each in found)
     assert list(tmp_path.iterdir()) == []
 

@@ -42,6 +42,7 @@ EVENTS: dict[str, str] = {
     "tunnel.close": "`open` int; `sent_bytes` int; `received_bytes` int; `duration_us` int",
     "gap": "`since` str; `until` str; `reason` text",
     "value": "`kind` now|random|uuid; `body` body",
+    "frozen": "`kind` clock|seed; `body` body",
     "note": "`kind` decision|state|policy|approval|retrieval|effect; `body` body; `source`? agent =agent",
     "run.spawn": "`child` str; `genesis` hash",
     "run.close": (

@@ -170,3 +170,4 @@ if (proxy) {
   require('module').syncBuiltinESMExports();
   patchFetch();
 }
+if (process.env.EDGETAPE_SEED) require('./chance.cjs');

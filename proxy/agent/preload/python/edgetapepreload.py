@@ -178,16 +178,16 @@ CLIENTS: dict[str, Callable[[ModuleType, _Way], None]] = {
 
 
 class _Finder:
-    """Stands first on sys.meta_path, and changes a client right after its module was executed."""
+    """Stands first on sys.meta_path, and changes a module right after it was executed."""
 
-    def __init__(self, url: str, excluded: str, roots: str) -> None:
-        self._told = (url, excluded, roots)
+    def __init__(self, changes: Mapping[str, Callable[[ModuleType], None]]) -> None:
+        self._changes = changes
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec that the others find, with a loader that does one thing more."""
-        if name not in CLIENTS:
+        if name not in self._changes:
             return None
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(name, path, target)
@@ -197,9 +197,9 @@ class _Finder:
         return None
 
     def change(self, name: str, module: ModuleType) -> None:
-        """Changes the module of a client, if it has the shape that is known here."""
+        """Changes a module, if it has the shape that is known here."""
         try:
-            CLIENTS[name](module, _Way(*self._told))
+            self._changes[name](module)
         except Exception:
             return
 
@@ -215,17 +215,32 @@ class _Finder:
         try:
             loader.exec_module = exec_module
         except AttributeError:
-            return  # a loader that cannot be changed: its client stays as it is
+            return  # a loader that cannot be changed: its module stays as it is
+
+
+def _client_changes(url: str, excluded: str, roots: str) -> dict[str, Callable[[ModuleType], None]]:
+    def change(apply: Callable[[ModuleType, _Way], None]) -> Callable[[ModuleType], None]:
+        return lambda module: apply(module, _Way(url, excluded, roots))
+
+    return {name: change(apply) for name, apply in CLIENTS.items()}
 
 
 def begin(environment: Mapping[str, str]) -> None:
-    """Puts the finder in place; a client that is imported already is changed at once."""
+    """Puts the finder in place; a module that is imported already is changed at once."""
+    changes: dict[str, Callable[[ModuleType], None]] = {}
     url = environment.get("HTTPS_PROXY") or environment.get("https_proxy") or ""
-    if not url.startswith("http://"):
+    if url.startswith("http://"):
+        excluded = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
+        changes.update(_client_changes(url, excluded, environment.get("SSL_CERT_FILE") or ""))
+    if environment.get("EDGETAPE_SEED") or "libfaketime" in environment.get("LD_PRELOAD", ""):
+        import edgetapechance  # type: ignore[import-not-found]
+
+        changes.update(edgetapechance.begin(environment))
+        del sys.modules["edgetapechance"]
+    if not changes:
         return
-    excluded = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
-    finder = _Finder(url, excluded, environment.get("SSL_CERT_FILE") or "")
-    for name in CLIENTS:
+    finder = _Finder(changes)
+    for name in changes:
         if name in sys.modules:
             finder.change(name, sys.modules[name])
     sys.meta_path.insert(0, finder)
