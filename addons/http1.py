@@ -4,6 +4,7 @@
 - An interim answer (RFC 9110, section 15.2: 103 Early Hints) is taken for the final one, which is then lost. Here it
   passes on to an HTTP/1.1 agent, is kept, and the final answer follows.
 - A path of other bytes than ASCII in an absolute URL, and a URL with a query but no path, are refused. Here they pass.
+- `Alt-Svc` asks an agent to go on by HTTP/3, past us. Here it is kept and not passed on.
 - An agent that has sent the end of its connection behind its request is taken for one that has left. Here it gets its
   answer, where it can be told that it still listens (`addons.halves`).
 """
@@ -34,6 +35,16 @@ type _Run = layer.CommandGenerator[None]
 def expects(request: Request) -> bool:
     """Whether whoever sends a request waits for a word before its body (RFC 9110, section 10.1.1)."""
     return request.is_http11 and request.headers.get("expect", "").lower() == "100-continue"
+
+
+def passed_on(event: said.ResponseHeaders) -> said.ResponseHeaders:
+    """The head of an answer as an agent gets it: without what asks it to go on by another way (RFC 7838)."""
+    fields = event.response.headers.fields
+    if not any(name.lower() == b"alt-svc" for name, _ in fields):
+        return event
+    response = event.response.copy()
+    response.headers = Headers(pair for pair in fields if pair[0].lower() != b"alt-svc")
+    return said.ResponseHeaders(event.stream_id, response, event.end_stream)
 
 
 def interim(request: Request) -> list[bytes]:
@@ -104,6 +115,10 @@ class TowardsAgent(_Whole, http1.Http1Server):
             self.says_no_more = True
             return
         yield from super().wait(event)
+
+    def send(self, event: said.HttpEvent) -> _Run:
+        """An answer, but for what asks an agent to go past us."""
+        yield from super().send(passed_on(event) if isinstance(event, said.ResponseHeaders) else event)
 
     def mark_done(self, *, request: bool = False, response: bool = False) -> _Run:
         """One that has said so asks for nothing else."""

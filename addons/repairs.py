@@ -1,8 +1,8 @@
-"""What mitmproxy 12 loses of an exchange, repaired in subclasses of its layers, of which `http1` has some more.
+"""What mitmproxy 12 loses of an exchange, repaired in subclasses of its layers, of which `http1` and `http2` have more.
 
 No other files have private imports.
 
-- What is lost of HTTP/1 itself: `addons.http1`.
+- What is lost of HTTP/1 and HTTP/2 themselves: `addons.http1`, `addons.http2`.
 - `Expect: 100-continue` is answered here and taken off, so that a server can refuse no upload by its head. Here it
   passes on where the upload is streamed, and so does the server's answer to it.
 - What had come of a message that is cut while it is held is dropped, and the agent gets a 502. Here it is kept, and the
@@ -33,7 +33,7 @@ from mitmproxy.proxy.layers import websocket as socket_layers
 from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
-from addons import grammar, http1
+from addons import grammar, http1, http2
 from store.core.errors import EdgetapeError
 from store.core.websocket import BROKEN_OFF
 
@@ -138,6 +138,8 @@ _REPAIRED: tuple[tuple[ModuleType, str, type], ...] = (
     (http_layers, "HttpStream", _Stream),
     (http_layers, "Http1Server", http1.TowardsAgent),
     (http_layers, "Http1Client", http1.TowardsServer),
+    (http_layers, "Http2Server", http2.TowardsAgent),
+    (http_layers, "Http2Client", http2.TowardsServer),
     (socket_layers, "WebsocketConnection", _Socket),
 )
 _READ = (
@@ -179,5 +181,5 @@ def _unknown() -> EngineFailed:
 
 def _overridden(ours: type) -> Iterator[str]:
     for kind in ours.__mro__:
-        if kind.__module__ in (__name__, http1.__name__):
+        if kind.__module__ in (__name__, http1.__name__, http2.__name__):
             yield from (name for name, member in vars(kind).items() if isfunction(member) and not name.startswith("_"))

@@ -23,6 +23,7 @@ HOP_BY_HOP = frozenset(
         b"upgrade", b"transfer-encoding", b"content-length",
     )
 )  # fmt: skip
+_NOT_PASSED_ON = frozenset((b"alt-svc",))  # an agent that was recorded did not get it either
 _BODILESS_STATUS = (204, 304)
 
 _ENDINGS: dict[Ended | ErrorKind, Ending] = {
@@ -160,7 +161,7 @@ def framing_of(recorded: Recorded, live: Live) -> Framing:
 def _head(recorded: Recorded, framing: Framing, keep_alive: bool) -> bytes:
     reason = recorded.reason or _reason(recorded.status)
     lines = [b"HTTP/1.1 %d %s" % (recorded.status, reason)]
-    dropped = HOP_BY_HOP | connection_options(recorded.headers)
+    dropped = HOP_BY_HOP | _NOT_PASSED_ON | connection_options(recorded.headers)
     framed = _framed(recorded, framing)
     for name, value in recorded.headers:
         lower = name.lower()

@@ -170,6 +170,15 @@ async def test_an_answer_of_two_lengths_is_refused_on_record(made: Recording, fi
     assert exchange.error is not None
 
 
+async def test_an_answer_that_asks_its_agent_to_go_past_us_is_kept_whole_and_passed_on_without(made: Recording) -> None:
+    head = OK + b'Content-Length: 2\r\nAlt-Svc: h3=":443"; ma=86400\r\nX-Last: 1\r\n\r\n'
+    async with scripted(head + b"ok") as server:
+        answer, exchange = await exchanged(made, "alternative", get(server.url))
+    assert answer == OK + b"Content-Length: 2\r\nX-Last: 1\r\n\r\nok"
+    assert exchange.response is not None
+    assert ["Alt-Svc", 'h3=":443"; ma=86400'] in exchange.response.headers
+
+
 async def test_a_length_with_leading_zeros_is_a_length(made: Recording) -> None:
     async with scripted(OK + b"Content-Length: 0002\r\n\r\nok") as server:
         answer, exchange = await exchanged(made, "zeros", get(server.url))

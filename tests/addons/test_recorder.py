@@ -216,4 +216,4 @@ def test_only_two_files_import_what_mitmproxy_keeps_private() -> None:
         for name in [*(alias.name for alias in node.names), getattr(node, "module", None) or ""]
         if any(part.startswith("_") and not part.startswith("__") for part in name.split("."))
     }
-    assert private == {"repairs.py", "http1.py"}
+    assert private == {"repairs.py", "http1.py", "http2.py"}

@@ -55,6 +55,7 @@ def test_hop_by_hop_headers_are_never_copied() -> None:
         (b"Keep-Alive", b"timeout=5"),
         (b"X-Hop", b"1"),
         (b"Upgrade", b"h2c"),
+        (b"Alt-Svc", b'h3=":443"'),
     )
     assert lines(build(replace(OK, headers=headers), GET))[1:] == [b"Content-Length: 5"]
 
