@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from store import envelopes, journal, log
+from store import envelopes, journal, log, vault
 from store.core import digest, event, leaf
 from store.core.draft import Opening
 from store.core.errors import InvalidEvent
@@ -18,7 +18,9 @@ from store.livelogs import LiveLogs
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One run: its events in order, the openings of each by seq, and the checkpoint (size, root) of `origin`."""
+    """One run: its events in order, the openings of each by seq, the checkpoint (size, root) of `origin`, and what the
+    log there says was erased of it.
+    """
 
     run: str
     origin: str
@@ -26,6 +28,7 @@ class Arrival:
     root: bytes
     events: Sequence[bytes]
     openings: Mapping[int, Sequence[Opening]]
+    erased: Sequence[leaf.PayloadErased] = ()
 
 
 def take_in(connection: sqlite3.Connection, logs: LiveLogs, arrivals: Sequence[Arrival], origin: str, ts: str) -> None:
@@ -39,6 +42,10 @@ def take_in(connection: sqlite3.Connection, logs: LiveLogs, arrivals: Sequence[A
         _events(connection, logs, each)
         _catalogue(connection, each)
         log.append(connection, ts, _leaf(each))
+        for facts in each.erased:
+            log.append(connection, ts, facts)
+        if any(facts.seq is None for facts in each.erased):
+            vault.destroy(connection, each.run)  # as in the store that it comes from
 
 
 def _events(connection: sqlite3.Connection, logs: LiveLogs, arrival: Arrival) -> None:

@@ -1,15 +1,17 @@
 """Takes the runs of a bundle into a store: verified first, all of them or none (docs/format.md, section 9)."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from store.arrival import Arrival
 from store.bundle import records, source
 from store.bundle.proof import verify_members
 from store.bundle.records import Bundle
-from store.core import checkpoint
+from store.core import checkpoint, leaf
 from store.core.checkpoint import VerifierKey
 from store.core.draft import Opening
 from store.core.errors import EdgetapeError, Malformed
+from store.core.leaf import PayloadErased
 from store.verify.terms import Terms
 from store.verify.verdict import Tally, Verdict, first_bad
 from store.writer import Writer
@@ -60,4 +62,13 @@ def _arrival(bundle: Bundle, run: str) -> Arrival:
         opening = Opening(row.pointer, row.salt, row.sha256, content)
         openings.setdefault(seq, []).append(opening)
     stated = checkpoint.parse(note).checkpoint
-    return Arrival(run, stated.origin, size, stated.root, [row.raw for row in bundle.events(run)], openings)
+    raws = [row.raw for row in bundle.events(run)]
+    return Arrival(run, stated.origin, size, stated.root, raws, openings, list(_erased(bundle, run)))
+
+
+def _erased(bundle: Bundle, run: str) -> Iterator[PayloadErased]:
+    """What the log says was erased of a run."""
+    for raw in bundle.log or (proof.leaf for proof in bundle.shown):
+        _, facts = leaf.decode(raw)
+        if isinstance(facts, PayloadErased) and facts.run == run:
+            yield facts

@@ -11,6 +11,7 @@ from store.bundle.intake import NotImported, take_in
 from store.core.checkpoint import VerifierKey
 from store.core.errors import InvalidEvent, StoreUnusable
 from store.database import FILE_NAME
+from store.erasure import Erasure
 from store.reader import Reader
 from store.verify import verify
 from store.writer import Writer
@@ -61,6 +62,26 @@ def test_an_imported_run_is_packed_as_one_that_was_recorded(bundle: Path, tmp_pa
         for table, rows in (("events", 0), ("openings", 0), ("event_blocks", 1), ("opening_blocks", 1), ("blocks", 1)):
             query = f"SELECT COUNT(*) FROM {table} WHERE run = ?"
             assert connection.execute(query, (run,)).fetchone() == (rows,), table
+
+
+@pytest.mark.parametrize("proofs", [False, True])
+@pytest.mark.parametrize("seqs", [(1, 2), None], ids=["a step", "all"])
+def test_what_was_erased_on_record_stays_so(
+    seqs: tuple[int, ...] | None, proofs: bool, recorded: Path, tmp_path: Path
+) -> None:
+    with contextlib.closing(Writer.open(recorded, recorded.parent / "keys")) as writer:
+        with Reader.open(recorded, recorded.parent / "keys") as source:
+            run = source.find("closed").id
+        writer.erase(Erasure(run, seqs, "privacy", "asked for")).result()
+    path = Parcel(export(recorded, "closed", proofs=proofs)).write(tmp_path / "erased.zip")
+    assert brought(path, tmp_path / "here") == [run]
+    here = tmp_path / "here" / "store"
+    verdict = verify(here, here.parent / "keys")
+    assert (verdict.exit_code, verdict.findings) == (0, ())
+    assert "PAYLOADS_ERASED" in dict(verdict.flags)
+    assert second.verify(here, here.parent / "keys").exit_status == 0
+    with Reader.open(here, here.parent / "keys") as reader:
+        assert reader.standing(run).erased == (frozenset({None}) if seqs is None else frozenset(seqs))
 
 
 def test_the_log_says_where_it_is_from(recorded: Path, bundle: Path, tmp_path: Path) -> None:
