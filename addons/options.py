@@ -9,6 +9,7 @@ from addons.places import Places
 from store.core.base import Base
 from store.core.tenant import Tenant
 from store.egress import Route
+from store.labels.own import NO_RULES, OwnRules
 
 MIB = 1024 * 1024
 
@@ -46,6 +47,7 @@ class RecorderOptions:
     - `workflow` and `labels` are those of runs that the recorder opens by itself.
     - `allow_hosts` are the only servers that may be reached; `bars_metadata` keeps agents from where clouds hand out
       credentials.
+    - `own_rules` are the operator's, for what requests to hosts of their own are.
     - `bases` are servers that ports of ours stand for, for clients that use no proxy.
     - `owns_port` says whether the agent's own processes listen on a loopback port. It is called in a thread.
     - `owns_connection` says whether a connection from one port of this machine to another is held by the agent's own
@@ -72,6 +74,7 @@ class RecorderOptions:
     unknown_run: UnknownRun = "default"
     workflow: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    own_rules: OwnRules = NO_RULES
     upstream_ca: Path | None = None
     route: Route = direct
     allow_hosts: Places | None = None

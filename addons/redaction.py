@@ -72,7 +72,7 @@ async def request_draft(live: Live, counts: Counts, body: bytes, *, streaming: b
         redactor.query(query) if mark else None,
         await paced(redactor.body_steps(body, Content.of(live.fields, live.endpoint))),
     )
-    live.labels = await ask_request(counts, shown.wire(live, fields))
+    live.labels = await ask_request(counts, live.run.own, shown.wire(live, fields))
     return sheet.draft(
         HttpRequest(
             method=sheet.text(stored(sent.method)),
@@ -114,7 +114,7 @@ async def response_draft(live: Live, counts: Counts, response: Response, ended: 
     fields = list(_redacted(redactor, response.headers.fields, response=True))
     body = await paced(redactor.body_steps(content, about))
     plain = list(as_stored([(name, value.content) for name, value in fields], exact=body.exact))
-    labels = await ask_response(counts, live.labels, response.status_code, plain, body.content)
+    labels = await ask_response(counts, live.run.own, live.labels, response.status_code, plain, body.content)
     return sheet.draft(
         HttpResponse(
             req=LATER,

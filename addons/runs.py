@@ -18,7 +18,7 @@ from store.core.draft import Draft, Sheet
 from store.core.errors import InvalidEvent
 from store.core.model import Agent, CloseReason, Parent, Policies, RunOpen, RunSpawn
 from store.core.redact import RULES, Redacted, Redactor, stored
-from store.labels import classify
+from store.labels.own import NO_RULES, OwnRules
 from store.ticket import Ticket
 from store.writer import Part, Writer
 
@@ -50,13 +50,14 @@ class Tag:
 
 @dataclass(slots=True, eq=False)
 class OpenRun:
-    """A run that may still be written to. `held` counts what is going on in it."""
+    """A run that may still be written to. `held` counts what is going on in it, `own` are the operator's rules."""
 
     id: str
     keys: tuple[Key, ...]
     redactor: Redactor
     last: Ticket
     closes_when_idle: bool
+    own: OwnRules = NO_RULES
     held: int = 0
     closed: bool = False
     timer: asyncio.TimerHandle | None = field(default=None, repr=False)
@@ -88,6 +89,7 @@ class About:
     workflow: str = ""
     labels: Sequence[tuple[str, str]] = ()
     bases: Sequence[Base] = ()
+    rules: str = NO_RULES.version
 
 
 class Runs:
@@ -211,7 +213,9 @@ class Runs:
 
     def _about(self, tag: Tag) -> About:
         options = self._options
-        return About(tag.tenant, tag.workflow or options.workflow or "", options.labels, options.bases)
+        return About(
+            tag.tenant, tag.workflow or options.workflow or "", options.labels, options.bases, options.own_rules.version
+        )
 
     def _open(
         self, draft: Draft, tag: Tag, redactor: Redactor, *, closes_when_idle: bool, by_id: bool = False
@@ -219,7 +223,7 @@ class Runs:
         """`by_id`: without a name it goes by its id alone."""
         id_, ticket = self._writer.open_run(draft)
         keys = (Tag(id_, tenant=tag.tenant).key, *(() if by_id and not tag.name else (tag.key,)))
-        run = OpenRun(id_, keys, redactor, ticket, closes_when_idle)
+        run = OpenRun(id_, keys, redactor, ticket, closes_when_idle, self._options.own_rules)
         self._by_key.update(dict.fromkeys(keys, run))
         self.heard("run.opened", {"run": id_, "name": self.told(tag.name), "tenant": tag.tenant})
         return run
@@ -256,7 +260,7 @@ def run_draft(name: str, parent: Parent | None, about: About | None = None, reda
             mode="record",
             recorder=f"edgetape/{store.__version__}",
             clock="system",
-            policies=Policies(redaction=RULES, classification=classify.RULES),
+            policies=Policies(redaction=RULES, classification=about.rules),
             agent=Agent(),
             name=sheet.text(stored(name.encode("utf-8", "surrogateescape"))) if name else None,
             principal=about.tenant or None,

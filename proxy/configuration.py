@@ -1,8 +1,8 @@
 """edgetape.toml: what a project wants of every replay, from the nearest folder upwards that has one.
 
 The search ends at the top of a git checkout. Tables: `[replay]` with `ignore` and `optional`, `[live]` with `allow`
-and `map`, each a list of rules. Two count in the operator's own file alone: `[retention]` (`proxy.stores.policy`) and
-`[proxy]` (`proxy.service.file`).
+and `map`, each a list of rules; `[labels]` (`store.labels.own`). Two count in the operator's own file alone:
+`[retention]` (`proxy.stores.policy`) and `[proxy]` (`proxy.service.file`).
 """
 
 import tomllib
@@ -14,7 +14,7 @@ from typing import cast
 from proxy.border import Misuse
 
 NAME = "edgetape.toml"
-_TABLES = ("proxy", "replay", "live", "retention")
+_TABLES = ("proxy", "labels", "replay", "live", "retention")
 _MEMBERS = {"replay": ("ignore", "optional"), "live": ("allow", "map")}
 _EXAMPLES = {
     "ignore": "'body /metadata/trace'",

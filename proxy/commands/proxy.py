@@ -76,14 +76,14 @@ def command(context: click.Context, **given: Unpack["Given"]) -> int:
     refuse_in_replay(os.environ)
     authority = Authority.open_or_create(shared.authority)
     now = completed(context, given, shared)
-    recorder, admin = told(now, authority, shared.store), place(now["admin"])
+    recorder, admin = told(now, authority, shared), place(now["admin"])
     talk, rules = replace(Talk.of(context), as_json=now["log_format"] == "json"), in_force(shared)
     keeper = Keeper(
         talk=talk,
         store=shared.store,
         host=now["host"],
         token=now["token"] or ("TOKEN" if recorder.tenants else None),
-        options=lambda: told(completed(context, given, shared), authority, shared.store),
+        options=lambda: told(completed(context, given, shared), authority, shared),
         as_json=given["as_json"],
     )
     rounds = anchoring.rounds_of(shared, now, talk.warn)

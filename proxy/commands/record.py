@@ -154,8 +154,10 @@ def recorder_options(shared: Shared, given: RecorderGiven, bases: Sequence["Base
     from addons.options import MIB, RecorderOptions
     from proxy import pace
     from proxy.sessions.opening import places
+    from proxy.stores.policy import own_rules
 
     return RecorderOptions(
+        own_rules=own_rules(shared, Path.cwd()),
         confdir=shared.authority,
         listen_port=given["port"],
         bases=tuple(bases),

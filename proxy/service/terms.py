@@ -10,9 +10,11 @@ from proxy import pace
 from proxy.agent.bases import bases_in
 from proxy.agent.upstream import upstream_proxy
 from proxy.border import Misuse
+from proxy.options import Shared
 from proxy.sessions.opening import labelled, named, places
 from proxy.settings import Durability, Local, LogFormat, OnDistrust, OnStoreFailure, UnknownRun
 from proxy.stores import anchoring
+from proxy.stores.policy import own_rules
 from store.authority import Authority
 from store.core import redact
 from store.core.tenant import BadTenants, Tenant, parsed
@@ -46,7 +48,7 @@ class Given(anchoring.Given):
     as_json: bool
 
 
-def told(given: Given, authority: Authority, store: Path) -> RecorderOptions:
+def told(given: Given, authority: Authority, shared: Shared) -> RecorderOptions:
     """Raises Misuse for what no recorder can be told."""
     tenants = _tenants(given["tokens"])
     try:
@@ -76,7 +78,8 @@ def told(given: Given, authority: Authority, store: Path) -> RecorderOptions:
         body_bytes_max=given["max_body"] * MIB,
         secrets=redact.secrets_of(os.environ),
         idle_close_s=given["idle"],
-        spool_folder=store,
+        spool_folder=shared.store,
+        own_rules=own_rules(shared),
         drain_s=given["drain"],
         inline_hooks=not pace.is_plain(),
     )

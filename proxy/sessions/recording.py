@@ -20,7 +20,6 @@ from store.authority import Authority
 from store.core import redact
 from store.core.errors import StoreUnusable
 from store.core.leaf import PolicyKind
-from store.labels.classify import RULES
 from store.policies import note
 from store.scratch import scratch
 from store.writer import Writer
@@ -74,7 +73,7 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
     try:
         await note(writer, plan.in_force)
         redactor = redact.Redactor(known)
-        opening = run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, RULES, redactor)
+        opening = run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, options.own_rules.version, redactor)
         run = recorder.open_run(opening, redactor)
         if plan.freeze.seed is not None:
             await writer.append(run, draft("seed", plan.freeze.seed))

@@ -2,12 +2,15 @@
 
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 
-from proxy.configuration import content, table
+from proxy.configuration import content, nearest, table
 from proxy.options import Shared
 from store.core.leaf import PolicyKind
 from store.core.redact import RULES
 from store.core.retention import CLASSES, DEFAULT, Age, BadPolicy, DataClass, Policy
+from store.labels.own import NO_RULES, BadOwnRule, OwnRules
+from store.labels.own import parsed as parsed_labels
 
 _FLOOR = "floor"
 
@@ -38,6 +41,23 @@ def parsed(said: Mapping[str, object], digest: str = DEFAULT) -> Policy:
 def in_force(shared: Shared) -> dict[PolicyKind, str]:
     """The digests or versions of all policies in force, for the log (`store.policies`). Raises BadPolicy."""
     return {"retention": policy_of(shared).digest, "redaction": RULES}
+
+
+def own_rules(shared: Shared, folder: Path | None = None) -> OwnRules:
+    """The rules for hosts of one's own: those of the project that `folder` is in, else those of the settings file.
+
+    Raises BadOwnRule, Misuse.
+    """
+    places = [] if folder is None else [nearest(folder).path]
+    places += [None if shared.is_default("config") and not shared.config.exists() else shared.config]
+    for path in filter(None, places):
+        try:
+            found = parsed_labels(table(path, content(path), "labels"))
+        except BadOwnRule as error:
+            raise BadOwnRule(f"{path}: {error}", hint=error.hint) from error
+        if found.rules:
+            return found
+    return NO_RULES
 
 
 def _ages(table: Mapping[str, object], where: str) -> dict[DataClass, Age]:

@@ -14,7 +14,8 @@ Effect = Literal["read", "idempotent", "write", "unknown"]
 class RequestLabels:
     """What a request asks for. Members are named as in the event (`http.request`); None is "not said".
 
-    `settings` are (name, JSON source text), in the order of the body.
+    `settings` are (name, JSON source text), in the order of the body. Where an operator's own rule had a say (`own`),
+    `rules` is their version, and `receipt` says where the answer has one; neither is a member.
     """
 
     kind: Kind
@@ -27,6 +28,8 @@ class RequestLabels:
     idempotency_key: str | None = None
     trace_id: str | None = None
     span_id: str | None = None
+    rules: str = ""
+    receipt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class ResponseLabels:
     tools: tuple[str, ...] = ()
     provider_request_id: str | None = None
     receipt: str | None = None
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)

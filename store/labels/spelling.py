@@ -29,7 +29,7 @@ def request_members(sheet: Sheet, labels: RequestLabels | None) -> dict[str, Any
         "idempotency_key": _text(sheet, labels.idempotency_key),
         "trace_id": labels.trace_id,
         "span_id": labels.span_id,
-        "rules": classify.RULES,
+        "rules": labels.rules or classify.RULES,
     }
 
 
@@ -44,7 +44,7 @@ def response_members(sheet: Sheet, labels: ResponseLabels | None) -> dict[str, A
         "tools": [_text(sheet, name) for name in labels.tools[:TOOLS_MAX]] or None,
         "provider_request_id": _text(sheet, labels.provider_request_id),
         "receipt": _text(sheet, labels.receipt),
-        "rules": classify.RULES,
+        "rules": labels.rules or classify.RULES,
     }
 
 

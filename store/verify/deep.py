@@ -92,7 +92,12 @@ class Deep:
             self.tally.find("V620", f"nothing can be derived from its bodies: {error}", self.run, seq)
 
     def _knows(self, rules: str | None) -> bool:
-        """Whether these are our rules; nobody derived anything where there are none."""
+        """Whether these are our rules; nobody derived anything where there are none. An operator's own are not here, so
+        what they say is not judged.
+        """
+        if rules is not None and rules.startswith(f"{classify.RULES}+"):
+            self.tally.counts[UNCHECKED] += 1
+            return False
         if rules not in (None, classify.RULES) and rules not in self._newer:
             self._newer.add(rules)
             self.tally.newer.append(
