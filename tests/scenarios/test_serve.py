@@ -1,16 +1,18 @@
 """A replay server without a command: it prints what to export, answers, and tells the verdict when it is ended."""
 
 import json
-import os
-import subprocess
-import sys
+import ssl
+import urllib.request
 from pathlib import Path
 
+import pytest
+
+from proxy.cli import run
 from tests.proxy.tape import folders, record_tape
 from tests.support.command import Command
 from tests.support.processes import running
 
-CLIENT = "import urllib.request; print(len(urllib.request.urlopen('https://tools.example/rules.json?jurisdiction=GB-SCT&key=abc').read()))"
+URL = "https://tools.example/rules.json?jurisdiction=GB-SCT&key=abc"
 
 
 def test_whoever_is_pointed_at_it_is_answered_from_the_recording(tmp_path: Path) -> None:
@@ -21,19 +23,20 @@ def test_whoever_is_pointed_at_it_is_answered_from_the_recording(tmp_path: Path)
     with running(line, command.environment) as server:
         told = server.ready["environment"]
         assert isinstance(told, dict)
-        environment = {**os.environ, **{name: value for name, value in told.items() if value is not None}}
-        line = [sys.executable, "-c", CLIENT]
-        said = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
-        assert said.stdout.strip().isdigit(), said.stderr
+        assert told["API_TOKEN"] == "edgetape-stand-in-for-api-token"
+        trusting = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=told["SSL_CERT_FILE"]))
+        through = urllib.request.ProxyHandler({"https": told["HTTPS_PROXY"]})
+        with urllib.request.build_opener(through, trusting).open(URL, timeout=30) as answer:
+            assert answer.status == 200
         assert server.stop() == 42
         assert "NEVER REQUESTED" in server.stderr().splitlines()[-1]
     counts = json.loads(report.read_text())["counts"]
     assert (counts["matched"], counts["never_requested"]) == (1, 2)
 
 
-def test_it_runs_no_command_and_does_not_pause(tmp_path: Path) -> None:
-    command = Command(tmp_path)
-    for words in (("--", "true"), ("--step",)):
-        said = command.run("replay", "last", "--serve", *words)
-        assert said.code == 2, said.err
-        assert "--serve" in said.err
+@pytest.mark.parametrize("words", [("--", "true"), ("--step",), ("--control", "0")])
+def test_it_runs_no_command_and_does_not_pause(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*folders(tmp_path).options, "replay", "last", "--serve", *words]) == 2
+    assert "--serve" in capsys.readouterr().err
