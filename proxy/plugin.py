@@ -64,9 +64,11 @@ class Harness:
             process.stdin.flush()
             answer = self._heard(process)
         except OSError as error:
-            raise HarnessFailed(f"edgetape cannot be asked: {error}{self._told()}") from error
+            failed = HarnessFailed(f"edgetape cannot be asked: {error}{self._told()}")
+            self.close()
+            raise failed from None
         except BaseException:
-            self.close()  # whoever broke this off would hear the answer to another question
+            self.close()  # the next test starts another; this one's next answer might be to another question
             raise
         if "error" in answer:
             raise HarnessFailed(": ".join(filter(None, (answer["error"], answer.get("hint")))))
@@ -257,10 +259,13 @@ def _begin(harness: Harness, item: pytest.Item, tape: Tape, options: dict[str, A
     if tape.mode == "record":
         options = {name: value for name, value in options.items() if name == "local"}
         wish |= {"name": item.nodeid, "folder": str(item.config.rootpath)}
+    failed = ""
     try:
         answer = harness.ask(do=tape.mode, **wish, **options)
     except HarnessFailed as error:
-        pytest.fail(f"edgetape: {error}", pytrace=False)
+        failed = str(error)
+    if failed:  # out here, so that nothing is told of how it came
+        pytest.fail(f"edgetape: {failed}", pytrace=False)
     tape.session, tape.environment = answer["session"], answer["environment"]
 
 
