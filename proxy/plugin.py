@@ -259,12 +259,12 @@ def _begin(harness: Harness, item: pytest.Item, tape: Tape, options: dict[str, A
     if tape.mode == "record":
         options = {name: value for name, value in options.items() if name == "local"}
         wish |= {"name": item.nodeid, "folder": str(item.config.rootpath)}
-    failed = ""
+    answer, failed = {}, ""
     try:
         answer = harness.ask(do=tape.mode, **wish, **options)
     except HarnessFailed as error:
         failed = str(error)
-    if failed:  # out here, so that nothing is told of how it came
+    if failed:  # out here: of how it came nothing is to be told
         pytest.fail(f"edgetape: {failed}", pytrace=False)
     tape.session, tape.environment = answer["session"], answer["environment"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from proxy.agent.clients import write_client_files
-from proxy.agent.environment import agent_environment
+from proxy.agent.environment import ClientFiles, agent_environment
 from proxy.settings import NO_TOKEN
 from store.authority import Authority
 from store.core.errors import EdgetapeError
@@ -37,21 +37,36 @@ class Way:
         return f"http://{quote(self.run, safe='')}:{quote(self.token, safe='')}@{host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What programs are to trust, and what clients that take no variable read."""
+
+    bundle: Path
+    certificate: Path
+    clients: ClientFiles
+
+
 def passage(
     base: Mapping[str, str],
     way: Way,
     authority: Authority,
-    folder: Path,
+    place: Path | Files,
     extras: Mapping[str, str] | None = None,
     *,
     lasting: bool = False,
 ) -> dict[str, str]:
-    """`base` changed for a program that is to go this way; the files that it names are written to `folder`.
+    """`base` changed for a program that is to go this way. Its files are written to `place`, or are those.
 
-    A `lasting` one serves programs that start after we have ended, or elsewhere: all that they need lies in `folder`.
+    A `lasting` one serves programs that start after we have ended, or elsewhere: all that they need lies in `place`.
 
     Raises PassageError, NoRoots and ClientFilesError.
     """
+    files = laid_out(base, authority, place, lasting=lasting) if isinstance(place, Path) else place
+    return agent_environment(base, way.url, files.certificate, files.bundle, files.clients, extras)
+
+
+def laid_out(base: Mapping[str, str], authority: Authority, folder: Path, *, lasting: bool = False) -> Files:
+    """The files that `passage` names, written to `folder`. Raises PassageError, NoRoots and ClientFilesError."""
     bundle, certificate = folder / "roots.pem", authority.certificate_path
     try:
         write_bundle(bundle, authority.certificate_pem, base)
@@ -63,5 +78,4 @@ def passage(
             f"the roots for the agent cannot be written to {bundle}: {error.strerror}",
             hint="check the permissions of the folder and the space on its disk",
         ) from error
-    files = write_client_files(folder, bundle, base, carries_preloads=lasting)
-    return agent_environment(base, way.url, certificate, bundle, files, extras)
+    return Files(bundle, certificate, write_client_files(folder, bundle, base, carries_preloads=lasting))

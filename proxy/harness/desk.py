@@ -10,6 +10,7 @@ from proxy.border import Misuse
 from proxy.discretion import discreet
 from proxy.harness import lines
 from proxy.harness.lines import LINE_BYTES_MAX, End, Record, Replay, Wish
+from proxy.harness.outfits import Outfits
 from proxy.harness.terms import Terms
 from proxy.options import Shared
 from proxy.talk import Talk
@@ -28,7 +29,7 @@ class Desk:
 
     def __init__(self, talk: Talk, shared: Shared, terms: Terms, folder: Path) -> None:
         # What only one of the two needs is loaded when it is: mitmproxy takes a second.
-        self._folder = folder
+        self._folder, self._outfits = folder, Outfits(folder)
         self._talk, self._shared, self._terms = talk, shared, terms
         self._replays: Replays | None = None
         self._recordings: Recordings | None = None
@@ -65,7 +66,7 @@ class Desk:
         if self._replays is None:
             from proxy.harness.replays import Replays
 
-            self._replays = Replays(self._talk, self._shared, self._folder)
+            self._replays = Replays(self._talk, self._shared, self._folder, self._outfits)
         server, environment = await self._replays.begin(wish)
         self._servers[server.run] = server
         return {"session": server.run, "port": server.port, "environment": environment}
@@ -77,7 +78,7 @@ class Desk:
             made = Recordings(self._talk, self._shared, self._terms)
             await made.start()
             self._recordings = made
-        run, port, environment = await self._recordings.begin(wish, self._folder)
+        run, port, environment = await self._recordings.begin(wish, self._outfits)
         return {"session": run, "port": port, "environment": environment}
 
     async def _end(self, wish: End) -> Answer:

@@ -15,6 +15,7 @@ from proxy.agent.passage import Way, passage
 from proxy.agent.upstream import upstream_proxy
 from proxy.commands.export import Form, packed
 from proxy.harness.lines import Record
+from proxy.harness.outfits import Outfits
 from proxy.harness.owner import TestProcess
 from proxy.harness.terms import Terms
 from proxy.options import Shared
@@ -69,7 +70,7 @@ class Recordings:
         await self._recorder.start()
         await note(self._writer, in_force(self._shared))
 
-    async def begin(self, wish: Record, folder: Path) -> tuple[str, int, dict[str, str | None]]:
+    async def begin(self, wish: Record, outfits: Outfits) -> tuple[str, int, dict[str, str | None]]:
         """The id of the run, the recorder's port, and what the test's environment needs to reach it."""
         self._test = TestProcess(wish.pid, wish.environment)
         redactor = redact.Redactor(redact.secrets_of(wish.environment))
@@ -79,8 +80,9 @@ class Recordings:
         run = self._recorder.open_run(opening, redactor)
         counts = self._recorder.counts
         self._going[run] = _Going(wish, counts.tunnels, dict(counts.distrusted), counts.failures)
+        files = outfits.of(wish.environment, self._authority)
         way = Way(self._recorder.port, run, self._token)
-        environment = passage(wish.environment, way, self._authority, folder, {RUN_VARIABLE: run})
+        environment = passage(wish.environment, way, self._authority, files, {RUN_VARIABLE: run})
         return run, way.port, changes(wish.environment, environment | self._test.variables)
 
     def has(self, run: str) -> bool:

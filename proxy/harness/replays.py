@@ -11,6 +11,7 @@ from proxy.border import Misuse
 from proxy.configuration import nearest
 from proxy.confined.confinement import Unconfined
 from proxy.harness.lines import Replay
+from proxy.harness.outfits import Outfits
 from proxy.harness.owner import TestProcess
 from proxy.options import Shared
 from proxy.sessions.replaying import Stage, server_of, surroundings
@@ -28,9 +29,9 @@ _UNCONFINED = Unconfined("a test runs in a process of its own")
 class Replays:
     """`close` takes the store away."""
 
-    def __init__(self, talk: Talk, shared: Shared, folder: Path) -> None:
+    def __init__(self, talk: Talk, shared: Shared, folder: Path, outfits: Outfits) -> None:
         self._closing = contextlib.ExitStack()
-        self._shared, self._folder = shared, folder
+        self._shared, self._folder, self._outfits = shared, folder, outfits
         self._writer = self._closing.enter_context(upkeep.opened(talk, shared.within(folder)))
         self._stage: Stage | None = None
         self._runs: dict[bytes, str] = {}
@@ -74,7 +75,9 @@ class Replays:
     def _changes(
         self, server: ReplayServer, run: RunInfo, revived: Revival, base: Mapping[str, str], test: TestProcess
     ) -> dict[str, str | None]:
-        environment = surroundings(server, run, revived, self._staged().authority, self._folder)
+        authority = self._staged().authority
+        files = self._outfits.of(revived.environment, authority)
+        environment = surroundings(server, run, revived, authority, files)
         return changes(base, environment | test.variables)
 
 

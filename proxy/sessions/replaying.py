@@ -11,7 +11,7 @@ from proxy.agent.bases import base_variables
 from proxy.agent.freezing import Icebox, remove_shared
 from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
 from proxy.agent.owner import Owner
-from proxy.agent.passage import Way, passage
+from proxy.agent.passage import Files, Way, passage
 from proxy.agent.process import Agent, Ended, running_agent
 from proxy.agent.revival import Revival
 from proxy.confined.confinement import Confinement, Unconfined
@@ -101,13 +101,13 @@ def server_of(
 
 
 def surroundings(
-    server: ReplayServer, run: RunInfo, revival: Revival, authority: Authority, folder: Path
+    server: ReplayServer, run: RunInfo, revival: Revival, authority: Authority, place: Path | Files
 ) -> dict[str, str]:
-    """The environment of a program that a started server answers; the files that it names are written to `folder`."""
+    """The environment of a program that a started server answers; its files are written to `place`, or are there."""
     way = Way(server.port, run.id, secrets.token_urlsafe(16))
     pointed = base_variables(revival.environment, server.bases)
     extras = {**pointed, RUN_VARIABLE: server.run, REPLAY_VARIABLE: run.id}
-    return passage(revival.environment, way, authority, folder, extras)
+    return passage(revival.environment, way, authority, place, extras)
 
 
 async def _until_end(agent: Agent, stopped: asyncio.Event, grace_s: float, quits: asyncio.Event | None) -> Ended:

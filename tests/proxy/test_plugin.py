@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from proxy.plugin import Harness, HarnessFailed
 from tests.support.processes import ROOT
 from tests.support.provider import Provider
 
@@ -72,7 +73,7 @@ def pytest_run(folder: Path, url: str, *arguments: str, **variables: str) -> sub
         env={**plain, **told, **variables},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=140,
         check=False,
     )
 
@@ -90,6 +91,7 @@ def outcomes(said: str) -> Mapping[str, int]:
     return {what.rstrip("s"): int(number) for number, what in counted}
 
 
+@pytest.mark.timeout(300)  # two runs of pytest with five processes beside them
 def test_tests_are_recorded_and_replayed_and_a_drift_fails_one_that_passes(project: Path, provider: Provider) -> None:
     recorded = pytest_run(project, provider.url)
     assert outcomes(recorded.stdout) == {"passed": 5, "failed": 1}, recorded.stdout + recorded.stderr
@@ -122,3 +124,15 @@ def test_a_command_that_is_not_there_and_a_wrong_marker_are_told_in_a_sentence(p
     assert "edgetape cannot be asked" in said.stdout
     assert "@pytest.mark.edgetape takes tape=, order=" in said.stdout
     assert "Traceback" not in said.stdout
+
+
+def test_a_harness_that_has_ended_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "dies"
+    script.write_text(f"echo started >> {tmp_path}/starts\necho '{{\"protocol\": 1}}'\nread line\necho why >&2\n")
+    monkeypatch.setenv("EDGETAPE_COMMAND", f"sh {script}")
+    harness = Harness()
+    for _ in range(2):
+        with pytest.raises(HarnessFailed, match="edgetape has ended: why"):
+            harness.ask(do="replay")
+    harness.close()
+    assert (tmp_path / "starts").read_text() == "started\nstarted\n"
