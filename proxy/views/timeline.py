@@ -177,6 +177,8 @@ def _answered(exchange: Exchange, response: HttpResponse, look: Look) -> str:
             if response.ended in ("reset", "closed", "truncated")
             else _CUTS[response.ended]
         )
+    elif response.truncated:
+        said.append("its body was kept in part")
     return "; ".join(said)
 
 

@@ -33,7 +33,16 @@ def test_a_tools_own_proxy_follows_where_it_is_set_and_only_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"]
+    "name",
+    [
+        "SSL_CERT_FILE",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "AWS_CA_BUNDLE",
+        "GIT_SSL_CAINFO",
+        "PIP_CERT",
+        "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    ],
 )
 def test_a_bundle_variable_of_the_image_is_overridden(name: str) -> None:
     assert environment(**{name: "/etc/corporate.pem"})[name] == str(BUNDLE)

@@ -84,6 +84,11 @@ def test_an_answer_that_did_not_end_says_so(ended: Ended, words: str) -> None:
     assert line.words.endswith(words)
 
 
+def test_a_body_beyond_the_limit_is_said_to_be_kept_in_part() -> None:
+    (line,) = told(request(), response(truncated=True, wire_bytes=10))
+    assert (line.mark, line.words) == ("good", "GET https://api.example/v1; its body was kept in part")
+
+
 def test_a_model_that_stopped_without_saying_why_is_told() -> None:
     asked = request(model="m", operation="messages", boundary="decision")
     (cut,) = told(asked, response(chunks=BODY, tools=["search"]))
