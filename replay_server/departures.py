@@ -37,6 +37,10 @@ def lines(fork: Forked, listed_max: int) -> list[str]:
     for held in fork.withheld[:listed_max]:
         said.append(f"refused: step {held.step}, {held.place}: {held.why}")
         said += [f"  to allow: --allow {paste.word(held.rule)}"] if held.rule else []
+    if fork.children:
+        said.append("child runs: " + ", ".join(f"{paste.line(name)} is {run}" for name, run in fork.children.items()))
+    if fork.children and fork.missing_children:
+        said.append("recorded child runs that none stood for: " + ", ".join(map(paste.line, fork.missing_children)))
     return said
 
 
@@ -50,6 +54,8 @@ def document(fork: Forked) -> dict[str, Json]:
         "stubbed": fork.stubbed,
         "live": [_gone(gone) for gone in fork.live],
         "withheld": [withheld_document(held) for held in fork.withheld],
+        "children": dict(fork.children),
+        "missing_children": list(fork.missing_children),
     }
 
 

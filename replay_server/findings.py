@@ -90,6 +90,8 @@ class Forked:
     connections: int = 0
     live: list[Gone] = field(default_factory=list)
     withheld: list[Withheld] = field(default_factory=list)
+    children: dict[str, str] = field(default_factory=dict)  # the ids of the new child runs by what they were called
+    missing_children: list[str] = field(default_factory=list)  # the names of recorded ones that none stood for
 
 
 @dataclass(slots=True)

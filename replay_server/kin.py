@@ -68,6 +68,12 @@ class Kin:
             self._known[said] = self._choose(said, match)
         return self._known[said]
 
+    @property
+    def unpaired(self) -> list[str]:
+        """The names of the recorded child runs that no live one stands for."""
+        taken = {self.own, *self._known.values()}
+        return [name for run, name in self.names.items() if run not in taken]
+
     def _choose(self, said: str, match: Callable[[str], Match]) -> str:
         if said in self.names:
             return said

@@ -158,6 +158,7 @@ class ReplayServer:
         await asyncio.gather(*self._fronts, return_exceptions=True)
         if self._upstream is not None and self.session.findings.fork is not None:
             self.session.findings.fork.connections = self._upstream.opened
+            self.session.findings.fork.children = self._brood.runs if self._brood is not None else {}
             await self._upstream.close()
         pause = self.options.pause
         if pause is not None:

@@ -161,6 +161,8 @@ class Session:
 
     def finish(self) -> Findings:
         """The findings of the whole replay, what was never requested included."""
+        if self.findings.fork is not None:
+            self.findings.fork.missing_children = self._search.kin.unpaired
         if not self.stopped.is_set() and not self._has_left and not self.findings.stopped_by_hand:
             waiting = self._matcher.never_requested()
             asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]

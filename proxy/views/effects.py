@@ -22,7 +22,8 @@ from store.reader import Reader, RunInfo
 type Outcome = Literal["committed", "open", "refused", "not done"]
 type Relation = Literal["", "retry", "duplicate"]
 
-_PARTLY_LIVE = ("fork", "compare", "sandbox")
+_UNREAL = ("replay", "sandbox")  # answered by a recording, or by fakes
+_PARTLY_LIVE = ("fork", "compare")
 _GOOD, _CLIENT_FAULT, _SERVER_FAULT = 200, 400, 500
 
 
@@ -91,7 +92,7 @@ def _effect(reader: Reader, tape: Tape, index: int, mode: str) -> Effect | None:
 
 def _outcome(exchange: Exchange, mode: str) -> Outcome:
     response = exchange.response
-    if mode == "replay" or (mode in _PARTLY_LIVE and response is not None and response.upstream is None):
+    if mode in _UNREAL or (mode in _PARTLY_LIVE and response is not None and response.upstream is None):
         return "not done"
     if response is None or response.ended != "complete" or response.status >= _SERVER_FAULT:
         return "open"

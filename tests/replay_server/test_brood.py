@@ -57,6 +57,9 @@ async def test_a_child_is_recorded_under_the_new_run(place: Place, provider: Pro
         report = await finished(server)
     assert (b"recorded" in answered, len(provider.seen())) == ((True, 0) if children == "recorded" else (False, 1))
     assert report.exit_code == 0, report.text()
+    fork = report.document["fork"]
+    assert isinstance(fork, dict)
+    assert (list(fork["children"]), fork["missing_children"]) == (["red"], [])  # type: ignore[arg-type]
     assert children_of(place, server.run) == [("agent_exit", 1)]
     proven(place.store)
 
