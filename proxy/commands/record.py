@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from proxy.agent.freezing import Freeze
     from store.core.base import Base
 
+REFUSED = 43  # as a replay has it
+
 _EPILOG = """\b
-Exit codes: the agent's own; 125 edgetape itself failed; 126 the command cannot be executed; 127 it was not found;
-2 usage.
+Exit codes: the agent's own; 43 with --enforce, something tried to get past the recorder; 125 edgetape itself failed;
+126 the command cannot be executed; 127 it was not found; 2 usage.
 """
 
 
@@ -47,6 +49,8 @@ class Given(RecorderGiven, anchoring.Given):
     workflow: str | None
     labels: Sequence[str]
     reverse: Sequence[str]
+    enforce: bool
+    allowed_ports: Sequence[int]
     freeze_time: bool
     freeze_random: bool
 
@@ -71,6 +75,8 @@ class Given(RecorderGiven, anchoring.Given):
     "max-body",
     "port",
     "reverse",
+    "enforce",
+    "allow-local",
     "freeze-time",
     "freeze-random",
     "tsa",
@@ -113,7 +119,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         join_replay(talk, argv, os.environ)
         refuse_unstartable(argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
-        plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given))
+        plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given), _open_ports(given))
         unanchored: list[tuple[str, str]] = []
         rounds = anchoring.rounds_of(shared, given, lambda *said: unanchored.append(said))
         with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
@@ -127,7 +133,23 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     for sentence, hint in unanchored:  # while it ran, the terminal was the agent's
         talk.warn(sentence, hint)
     say_recorded(talk, shared.store, shared.keys, recording)
-    return OUR_FAILURE if recording.failure else recording.ended.code
+    if recording.failure:
+        return OUR_FAILURE
+    return REFUSED if recording.attempts else recording.ended.code
+
+
+def _open_ports(given: Given) -> Sequence[int] | None:
+    """The ports that an enclosed agent may reach besides the recorder's; None for one that is not. Raises Misuse."""
+    if not given["enforce"]:
+        if given["allowed_ports"]:
+            raise Misuse("--allow-local is for an agent that has no way out", hint="add --enforce")
+        return None
+    from proxy.confined.confinement import refusal
+
+    refused = refusal()
+    if refused is not None:
+        raise Misuse(f"--enforce: {refused.reason}", hint=refused.hint or "record without it")
+    return tuple(given["allowed_ports"])
 
 
 def _freeze(talk: Talk, argv: Sequence[str], given: Given) -> "Freeze":

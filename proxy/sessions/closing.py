@@ -10,6 +10,8 @@ from proxy.words import count, duration, microseconds_between, printable
 from store.exchange import steps
 from store.reader import Reader
 
+_ATTEMPTS_MAX = 10
+
 
 def say_recorded(talk: Talk, store: Path, keys: Path, recording: Recording) -> None:
     """Says what the run came to, what went wrong, and what to type next."""
@@ -24,6 +26,10 @@ def say_recorded(talk: Talk, store: Path, keys: Path, recording: Recording) -> N
             f"{still} of processes that outlived the agent went on, and had to be cut",
             "a long-lived recorder has no agent to end with: edgetape proxy",
         )
+    if recording.attempts:
+        tried = printable(", ".join(recording.attempts[:_ATTEMPTS_MAX]), one_line=True)
+        more = f" and {len(recording.attempts) - _ATTEMPTS_MAX} more" if len(recording.attempts) > _ATTEMPTS_MAX else ""
+        talk.error(f"REFUSED: the agent tried to get past the recorder: {tried}{more}", "edgetape doctor")
     if counted.exchanges == 0:
         cause = likely_cause(recording.noticed)
         talk.warn(f"no exchange was recorded: {cause.sentence}", cause.hint)

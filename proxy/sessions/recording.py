@@ -15,6 +15,7 @@ from proxy.agent.owner import Owner
 from proxy.agent.passage import Way, passage
 from proxy.agent.process import AgentNotStarted, Ended, running_agent
 from proxy.agent.upstream import upstream_proxy
+from proxy.confined.cell import Cell
 from proxy.views.silence import Noticed
 from store.authority import Authority
 from store.core import redact
@@ -28,7 +29,7 @@ from store.writer import Writer
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is to be recorded: the agent's command, what its run is called, what the recorder is told, and
-    the policies in force.
+    the policies in force. With `open_ports` the agent has no way out but the recorder and these ports.
     """
 
     argv: Sequence[str]
@@ -36,12 +37,13 @@ class Plan:
     options: RecorderOptions
     in_force: Mapping[PolicyKind, str]
     freeze: Freeze = NOTHING
+    open_ports: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     """How it went. `failure` says what was not recorded, empty when nothing was lost; `cut` counts what still went on
-    after the agent's end.
+    after the agent's end; `attempts` is what an enclosed agent tried to reach past the recorder.
     """
 
     run: str
@@ -49,6 +51,7 @@ class Recording:
     noticed: Noticed
     failure: str
     cut: int
+    attempts: tuple[str, ...] = ()
 
 
 async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
@@ -84,11 +87,13 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
             icebox = Icebox(folder)
             extras = {**pointed, **icebox.saving(os.environ, plan.freeze), RUN_VARIABLE: run}
             environment = passage(os.environ, way, authority, folder, extras)
+            cell = Cell(folder)
+            argv, environment = _enclosed(plan, recorder, cell, environment)
             try:
-                with running_agent(plan.argv, environment) as agent:
+                with running_agent(argv, environment) as agent:
                     owner.agent = agent
                     ended = await agent.wait()
-                    clock = icebox.clock()
+                    clock, attempts = icebox.clock(), cell.attempts()
                 remove_shared(agent.pid)
             except AgentNotStarted as error:
                 await recorder.close_run(run, "agent_exit", error.exit_code)
@@ -98,9 +103,18 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
     finally:
         await recorder.stop("operator")
     counts = recorder.counts
-    return Recording(
-        run, ended, Noticed(counts.tunnels, counts.distrusted, ended.code), counts.last_failure or failure, counts.cut
-    )
+    noticed = Noticed(counts.tunnels, counts.distrusted, ended.code)
+    return Recording(run, ended, noticed, counts.last_failure or failure, counts.cut, attempts)
+
+
+def _enclosed(
+    plan: Plan, recorder: Recorder, cell: Cell, environment: dict[str, str]
+) -> tuple[Sequence[str], dict[str, str]]:
+    """What to start, and in which environment: the agent, or the cell that it is to run in."""
+    if plan.open_ports is None:
+        return plan.argv, environment
+    ports = (recorder.port, *(base.listens for base in recorder.bases), *plan.open_ports)
+    return cell.command(ports, plan.argv, environment), dict(os.environ)
 
 
 async def _keep(writer: Writer, run: str, clock: bytes) -> str:

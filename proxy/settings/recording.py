@@ -38,6 +38,7 @@ ROWS = (
         "fail",
     ),
     Setting("max-body", "So much of a body is kept; all of it passes.", click.IntRange(1, 4095), 256, metavar="MIB"),
+    Setting("enforce", "Give the agent no way out but the recorder, and tell what tried another.", flag=True),
     Setting("freeze-time", "Keep the time that the agent sees, for the replay (needs libfaketime).", flag=True),
     Setting("freeze-random", "Keep what Python, Node and Bun take for chance, for the replay.", flag=True),
     Setting("reverse", "A server that a port stands for; may be repeated.", str, many=True, metavar="URL[@PORT]"),
