@@ -18,6 +18,7 @@ from store.foreign.recording import NotForeign, Recording
 from store.writer import Writer
 
 MANIFEST = "manifest.json"
+_BESIDE = ("checkpoint", "events.ndjson", "log.ndjson", "proofs")  # one of them is in every bundle, even a damaged one
 SUFFIXES = (".har", ".yaml", ".yml", ".json", ".gz", ".flow", ".flows", ".mitm", ".dump")
 _FILES_MAX = 100_000
 
@@ -67,7 +68,7 @@ class Refused(EdgetapeError):
 def is_bundle(place: Path) -> bool:
     """Whether a file or folder is a bundle, by what is in it. Raises Misuse where nothing is there."""
     if place.is_dir():
-        return (place / MANIFEST).is_file() and (place / "checkpoint").is_file()
+        return (place / MANIFEST).is_file() and any((place / name).exists() for name in _BESIDE)
     try:
         with place.open("rb") as file:
             return sniff.kind(file.read(512)) == "bundle"

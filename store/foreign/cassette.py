@@ -26,6 +26,7 @@ from store.foreign.recording import (
     without_framing,
 )
 
+_NODES_MAX = 2_000_000  # of a text each 32 characters count as one, too
 _SPELLINGS: tuple[tuple[str, str], ...] = ((", ", ": "), (",", ":"))
 
 
@@ -122,11 +123,25 @@ def _unarmoured(text: str) -> bytes | None:
 
 def _spelled(value: Tree, length: int) -> bytes | None:
     """A value as JSON: in the spelling that has the recorded length, else in the most usual one."""
+    if not _is_bounded(value):
+        return None
     try:
         spelled = list(_spellings(value))
     except (TypeError, ValueError, RecursionError):
         return None  # bytes inside a tree
     return next((each for each in spelled if len(each) == length), spelled[0])
+
+
+def _is_bounded(value: Tree) -> bool:
+    """Whether a tree is of a size that a body has: aliases of YAML can make a short file mean a tree without end."""
+    left, waiting = _NODES_MAX, [value]
+    while waiting:
+        node = waiting.pop()
+        left -= 1 + (len(node) // 32 if isinstance(node, str) else 0)
+        if left < 0:
+            return False
+        waiting += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return True
 
 
 def _spellings(value: Tree) -> Iterator[bytes]:

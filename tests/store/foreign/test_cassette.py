@@ -124,6 +124,14 @@ def test_what_is_no_cassette_is_refused_with_a_sentence(content: bytes) -> None:
         sniff.read(content)
 
 
+def test_a_short_file_that_means_a_tree_without_end_is_not_spelled() -> None:
+    levels = "\n".join(f"x{at}: &x{at} [{', '.join([f'*x{at - 1}'] * 40)}]" for at in range(1, 9))
+    answer = "response: {status: {code: 200}, headers: {}, body: null}"
+    request = "request: {method: POST, uri: 'http://a/b', headers: {}, parsed_body: *x8}"
+    found = sniff.read(f"x0: &x0 [{'1, ' * 40}]\n{levels}\ninteractions:\n- {request}\n  {answer}\n".encode())
+    assert found.losses["no_request_body"] == 1
+
+
 NAMES = st.sampled_from(["request", "response", "headers", "body", "status", "uri", "method", "string", "code"])
 LEAVES = st.sampled_from(["", "http://a/b", "http://[", "200", None, 0, -1, 7, True, 2.5])
 TREES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(NAMES, inner), max_leaves=12)
