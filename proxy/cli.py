@@ -44,6 +44,7 @@ VERBS = (
     "mcp",
     "erase",
     "hold",
+    "tag",
     "prune",
     "retention",
     "compact",

@@ -11,7 +11,7 @@ from store.core.shape import VERSION
 # How leaves that matter here end: their members stand in order of name, and behind the type comes the version alone.
 _ENDS = tuple(
     f'"type":"{kind}","v":{VERSION}}}'.encode()
-    for kind in ("hold.set", "hold.release", "payload.erased", "retention.pruned", "run.import")
+    for kind in ("hold.set", "hold.release", "payload.erased", "retention.pruned", "run.import", "run.tag")
 )
 _MATTER = " OR ".join(f"substr(leaf, -{len(end)}) = ?{number}" for number, end in enumerate(_ENDS, start=1))
 
@@ -19,13 +19,14 @@ _MATTER = " OR ".join(f"substr(leaf, -{len(end)}) = ?{number}" for number, end i
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What is said of one run. `erased` are the seqs whose bodies are gone, None among them for all; `erasure` is
-    when, and as what, bodies were erased last; `pruned` when and why the whole run left.
+    when, and as what, bodies were erased last; `pruned` when and why the whole run left; `tags` are sorted by key.
     """
 
     hold: leaf.HoldSet | None = None
     erased: frozenset[int | None] = frozenset()
     erasure: tuple[str, leaf.PayloadErased] | None = None
     pruned: tuple[str, leaf.RetentionPruned] | None = None
+    tags: tuple[tuple[str, str], ...] = ()
 
     def after(self, ts: str, facts: object) -> "Standing":
         """The same, once a further leaf is read that was written at `ts`."""
@@ -38,6 +39,10 @@ class Standing:
                 return replace(self, erased=self.erased | {facts.seq}, erasure=(ts, facts))
             case leaf.RetentionPruned():
                 return Standing(pruned=(ts, facts))
+            case leaf.RunTagged(key=key, text=text):
+                kept = {name: said for name, said in self.tags if name != key}
+                now = kept if text is None else {**kept, key: text}
+                return replace(self, tags=tuple(sorted(now.items())))
             case leaf.RunImported():
                 return replace(self, pruned=None)
         return self

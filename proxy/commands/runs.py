@@ -1,6 +1,6 @@
 """`edgetape runs`: the recorded runs, newest first."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -17,23 +17,24 @@ ID_CHARS_MIN = 8
 
 _EPILOG = """\b
 With --json: an array of {id, name, mode, workflow, parent, opened, closed, reason, exit_code, events, steps,
-origin, hold, erased};
+origin, hold, erased, tags};
 parent is null or {run, seq, event_hash}; closed, reason and exit_code are null while it is open; hold is null or
 {by, reason}; erased is null or {at, by, reason, policy, events}, of which events is null for all.
 """
 
 
 @click.command(cls=Verb, short_help="List the runs, newest first.", epilog=_EPILOG)
-@options("mode", "limit", "json")
+@options("mode", "tag", "limit", "json")
 @click.pass_context
-def command(context: click.Context, mode: str | None, limit: int | None, as_json: bool) -> int:
+def command(context: click.Context, mode: str | None, tags: Sequence[str], limit: int | None, as_json: bool) -> int:
     """List the runs of the store, newest first."""
     shared: Shared = context.obj
     with Reader.open(shared.store, shared.keys) as reader:
         everything = reader.runs()
         here = reader.origin
         standings = reader.standings()
-    runs = [run for run in everything if mode in (None, run.mode)][:limit]
+    asked = [_asked(text) for text in tags]
+    runs = [run for run in everything if mode in (None, run.mode) and _has(standings.get(run.id), asked)][:limit]
     if as_json:
         click.echo(as_json_text([as_record(run, standings.get(run.id, NOTHING)) for run in runs]))
         return 0
@@ -49,6 +50,17 @@ def command(context: click.Context, mode: str | None, limit: int | None, as_json
     if pruned:
         talk.say(f"{count(pruned, 'run')} {'was' if pruned == 1 else 'were'} pruned, on record")
     return 0
+
+
+def _asked(text: str) -> tuple[str, str | None]:
+    """What `--tag` asks for: `KEY=VALUE`, or KEY with any value."""
+    key, equals, value = text.partition("=")
+    return key, value if equals else None
+
+
+def _has(standing: Standing | None, asked: Sequence[tuple[str, str | None]]) -> bool:
+    tags = dict((standing or NOTHING).tags)
+    return all(key in tags and value in (None, tags[key]) for key, value in asked)
 
 
 def as_record(run: RunInfo, standing: Standing) -> dict[str, object]:

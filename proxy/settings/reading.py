@@ -7,6 +7,7 @@ from proxy.settings.setting import COUNT, FILE, FOLDER, OUTPUT, Setting
 ROWS = (
     # runs, show
     Setting("mode", "Only runs of this mode (record, replay, fork ...).", str),
+    Setting("tag", "Only runs with this tag; may be repeated.", str, many=True, metavar="KEY[=VALUE]", member="tags"),
     Setting("limit", "At most so many runs.", COUNT, short="-n"),
     Setting(
         "raw",

@@ -1,4 +1,4 @@
-"""What was done to a run since it was recorded, in words: held, erased."""
+"""What was done to a run since it was recorded, in words: tagged, held, erased."""
 
 from collections.abc import Iterator
 
@@ -16,6 +16,8 @@ def short(standing: Standing) -> str:
 
 def lines(standing: Standing) -> Iterator[str]:
     """For the head of a run: a sentence for each thing that was done."""
+    if standing.tags:
+        yield "tags: " + ", ".join(f"{_said(key)}={_said(value)}" for key, value in standing.tags)
     if standing.hold is not None:
         yield f"held by {_said(standing.hold.by)}: {_said(standing.hold.reason)}"
     if standing.erasure is not None:
@@ -27,10 +29,10 @@ def lines(standing: Standing) -> Iterator[str]:
 
 def record(standing: Standing) -> dict[str, object]:
     """As --json prints it: `hold` is null or {by, reason}; `erased` null or {at, by, reason, policy, events}, where
-    null events are all.
+    null events are all; `tags` is an object.
     """
     hold = None if standing.hold is None else {"by": standing.hold.by, "reason": standing.hold.reason}
-    return {"hold": hold, "erased": _erased(standing)}
+    return {"hold": hold, "erased": _erased(standing), "tags": dict(standing.tags)}
 
 
 def _erased(standing: Standing) -> dict[str, object] | None:

@@ -92,6 +92,15 @@ class HoldReleased(Facts, frozen=True, tag="hold.release"):
     reason: str
 
 
+class RunTagged(Facts, frozen=True, tag="run.tag"):
+    """A run has this tag from here on, or (without a text) no longer: who says so."""
+
+    run: Run
+    by: str
+    key: str
+    text: str | None = None
+
+
 class RetentionPruned(Facts, frozen=True, tag="retention.pruned"):
     """All events and bodies of a run left the store: by whom, why, and by which policy. What the log said of the run
     before speaks of nothing that is to be there.
@@ -172,6 +181,7 @@ type Leaf = (
     | PayloadErased
     | HoldSet
     | HoldReleased
+    | RunTagged
     | RetentionPruned
     | PolicyChanged
     | AccessExport

@@ -58,6 +58,8 @@ def leaves() -> Iterator[leaf.Leaf]:
     yield leaf.PayloadErased(run=RUN, by="operator", reason="asked for by the person concerned")
     yield leaf.HoldSet(run=RUN, by="operator", reason="a dispute")
     yield leaf.HoldReleased(run=RUN, by="operator", reason="it is settled")
+    yield leaf.RunTagged(run=RUN, by="operator", key="reviewed", text="yes")
+    yield leaf.RunTagged(run=RUN, by="operator", key="reviewed")
     yield leaf.RetentionPruned(run=RUN, by="operator", reason="its time is over")
     yield leaf.PolicyChanged(policy="retention", now="0" * 64)
     yield leaf.AccessExport(run=RUN, by="operator", sha256="1" * 64, size=9, bodies="withheld")

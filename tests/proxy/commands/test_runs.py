@@ -45,6 +45,7 @@ def test_json_has_the_documented_names(tmp_path: Path, capsys: pytest.CaptureFix
         "origin": entry["origin"],
         "hold": None,
         "erased": None,
+        "tags": {},
     }
     assert entry["origin"].startswith("edgetape.local/")
 

@@ -68,6 +68,7 @@ LEAVES: dict[str, str] = {
     "run.import": "`run` run; `origin` str; `n` count; `head` hash; `size` count; `root` hash",
     "payload.erased": "`run` run; `by` str; `reason` str; `seq`? count; `policy`? str",
     "hold.set": "`run` run; `by` str; `reason` str",
+    "run.tag": "`run` run; `by` str; `key` str; `text`? str",
     "hold.release": "`run` run; `by` str; `reason` str",
     "retention.pruned": "`run` run; `by` str; `reason` str; `policy`? str",
     "policy.changed": "`policy` redaction|retention; `now` str; `before`? str",
