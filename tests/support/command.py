@@ -67,7 +67,13 @@ class Command:
         """The whole command line."""
         return [sys.executable, "-m", "proxy", *arguments]
 
-    def run(self, *arguments: str, given: str = "", env: Mapping[str, str] | None = None) -> Said:
+    def run(
+        self,
+        *arguments: str,
+        given: str = "",
+        env: Mapping[str, str] | None = None,
+        seconds_max: float = SECONDS_MAX,
+    ) -> Said:
         """Run it to its end; `given` is its stdin, `env` its whole environment instead of the usual one."""
         done = subprocess.run(
             self.line(*arguments),
@@ -76,7 +82,7 @@ class Command:
             input=given,
             capture_output=True,
             text=True,
-            timeout=SECONDS_MAX,
+            timeout=seconds_max,
             check=False,
         )
         return Said(done.returncode, done.stdout, done.stderr)
