@@ -93,3 +93,22 @@ def test_a_folder_that_cannot_be_written_is_an_error_in_words(tmp_path: Path) ->
     (tmp_path / "file").touch()
     with pytest.raises(ClientFilesError, match="cannot be written"):
         write_client_files(tmp_path / "file", tmp_path / "bundle.pem", {})
+
+
+def test_a_folder_that_is_to_be_taken_elsewhere_holds_all_that_is_loaded(authority: Authority, tmp_path: Path) -> None:
+    bundle = authority.certificate_path
+    lasting = write_client_files(tmp_path / "lasting", bundle, {}, carries_preloads=True)
+    installed = write_client_files(tmp_path / "passing", bundle, {})
+    for ours, theirs in (
+        (lasting.node_preload, installed.node_preload),
+        (lasting.python_folder, installed.python_folder),
+    ):
+        assert ours is not None
+        assert theirs is not None
+        assert ours.is_relative_to(tmp_path / "lasting")
+        assert not theirs.is_relative_to(tmp_path)
+        folder, source = (ours, theirs) if ours.is_dir() else (ours.parent, theirs.parent)
+        made = {path.name: path.read_bytes() for path in folder.iterdir()}
+        loaded = {path.name for path in source.iterdir() if path.suffix in (".py", ".cjs")} - {"__init__.py"}
+        assert made.keys() == loaded
+        assert all((source / name).read_bytes() == content for name, content in made.items())
