@@ -79,7 +79,7 @@ def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) ->
         distrust=distrust,
         run_tag=run_tag,
         unknown=Unknown(keeping, options),
-        control=Control(keeping),
+        control=Control(keeping, listeners),
         tunnel=Tunnel(keeping, run_tag, options, distrust),
         capture=Capture(keeping, options),
         websocket=WebSocket(keeping),

@@ -83,7 +83,7 @@ class Bounds:
         made.server.error = why
 
     def _why(self, host: str, port: int) -> str:
-        if is_ours(host):
+        if is_ours(host) or self._listeners.base_at(host, port):
             return ""
         if self._allowed is not None and not self._allowed.have(host, port):
             return f"{REFUSED}{host} is none of the servers that this recorder lets agents reach"

@@ -8,6 +8,7 @@ Rules kept here:
 from mitmproxy.http import HTTPFlow, Response
 
 from addons.keeping import ANSWERED, Keeping, watched
+from addons.listeners import Listeners
 from addons.run_tag import TAG
 from addons.runs import OpenRun
 from store.core import rpc
@@ -30,12 +31,14 @@ _NOTE = Content(_JSON.encode())
 class Control:
     """What is asked of the recorder itself."""
 
-    def __init__(self, keeping: Keeping) -> None:
+    def __init__(self, keeping: Keeping, listeners: Listeners) -> None:
         self.keeping = keeping
+        self._listeners = listeners
 
     def http_connect(self, flow: HTTPFlow) -> None:
-        """A CONNECT to us is granted without dialling anybody."""
-        if ANSWERED not in flow.metadata and calls.is_ours(flow.request.host):
+        """A CONNECT to us, or to a port that stands for a server, is granted without dialling anybody."""
+        host, port = flow.request.host, flow.request.port
+        if ANSWERED not in flow.metadata and (calls.is_ours(host) or self._listeners.base_at(host, port)):
             flow.response = Response.make(200)
             flow.response.reason = "Connection established"
             flow.response.headers.clear()

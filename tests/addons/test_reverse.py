@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from addons.places import Places
 from store.core.base import Base
-from tests.addons.raw import ask
+from tests.addons.raw import ask, get, tunnelled
 from tests.addons.recording import recording
+from tests.addons.test_run_tag import basic
 from tests.support.provider import Provider
 
 
@@ -61,6 +63,23 @@ async def test_it_is_a_way_to_its_server_and_to_nobody_else(tmp_path: Path, prov
         assert told(await ask(port, head(path)))["target"] == "/v1"
         answer = await ask(port, head("192.0.2.1:443", method="CONNECT", host="192.0.2.1:443"))
         assert answer.startswith(b"HTTP/1.1 405 ")
+
+
+async def test_a_client_that_asks_the_proxy_for_the_port_gets_there_too(tmp_path: Path, provider: Provider) -> None:
+    base, only = Base("http", "127.0.0.1", provider.port), Places.parse([f"127.0.0.1:{provider.port}"])
+    async with recording(tmp_path, bases=(base,), allow_hosts=only, token="s3cret") as made:
+        place, field = f"127.0.0.1:{made.recorder.bases[0].listens}", basic("mine", "s3cret")
+        assert told(await ask(made.recorder.port, get(f"http://{place}/v1", field)))["target"] == "/v1"
+        with pytest.raises(ConnectionError, match="407"):
+            async with tunnelled(made.recorder.port, place):
+                pass
+        async with tunnelled(made.recorder.port, place, field.decode()) as (reader, writer):
+            writer.write(head("/v2", host=place))
+            assert told(await reader.read())["target"] == "/v2"
+        assert [(each.facts.port, each.facts.path) for each in made.exchanges("mine")] == [
+            (provider.port, "/v1"),
+            (provider.port, "/v2"),
+        ]
 
 
 async def test_a_server_that_cannot_be_reached_is_on_record(tmp_path: Path) -> None:
