@@ -139,6 +139,7 @@ def _started(words: Sequence[str], said: Path) -> int:
         return pid
     code = 125
     try:
+        _end_with_parent()
         output, nothing = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.dup2(output, 1)
@@ -148,6 +149,14 @@ def _started(words: Sequence[str], said: Path) -> int:
         sys.stderr.flush()
     finally:
         os._exit(code)  # whatever happens, this child must not go on as if it were the parent
+
+
+def _end_with_parent() -> None:
+    """Whoever is killed takes those down that it started: a comparison must not go on asking models by itself."""
+    if sys.platform == "linux":
+        from proxy.confined.kernel import signal_when_parent_ends
+
+        signal_when_parent_ends(signal.SIGTERM)
 
 
 def _outcome(case: Case, place: Path, code: int) -> Outcome:
