@@ -6,6 +6,7 @@ Each add-on sees every hook of mitmproxy that it has a method for, in the order 
 from dataclasses import dataclass
 from typing import Protocol
 
+import addons.bare  # first: it decides what of mitmproxy is loaded by the others  # noqa: F401
 from addons.bounds import Bounds
 from addons.capture import Capture
 from addons.chain import Chain

@@ -18,7 +18,6 @@ from store.core.event import timestamp
 from store.core.leaf import Anchored, AnchorKind
 from store.founding import signer_of
 from store.outside import token
-from store.verify.records import SqliteRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +83,8 @@ def contents(folder: Path, keys: Path) -> list[tuple[Kept, bytes]]:
     StoreUnusable.
     """
     with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
+        from store.verify.records import SqliteRecords  # all of the verifier, which no recorder should wait for
+
         given = SqliteRecords(connection, keys).outside().given
         return [(each, given[each.position]) for each in listed(connection)] if given else []
 
