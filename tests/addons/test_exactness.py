@@ -1,7 +1,6 @@
 """Cases that other recorders got wrong, each in its smallest form: the wire and the record agree byte for byte."""
 
 import asyncio
-import gzip
 from collections.abc import AsyncIterator
 
 import pytest
@@ -230,14 +229,17 @@ async def test_c091_secrets_of_a_token_exchange_are_stored_neither_of_request_no
     asked = b"grant_type=client_credentials&client_secret=s3cr3t"
     told = b'{"access_token":"abc","refresh_token":"def"}'
     head = b"Content-Type: application/json\r\nSet-Cookie: sid=ghi; Path=/\r\nContent-Length: %d\r\n\r\n" % len(told)
-    async with scripted(OK + head + gzip.compress(told)[:0] + told) as server:
+    async with scripted(OK + head + told) as server:
         kind = b"Content-Type: application/x-www-form-urlencoded"
         raw = get(server.url + "oauth2/token", kind, method=b"POST", body=asked)
         answer, exchange = await exchanged(made, "token", raw)
     assert answer.endswith(b"\r\n\r\n" + told)
-    stored = made.request_body(exchange) + made.response_body(exchange) + repr(exchange.response).encode()
-    assert not [secret for secret in (b"s3cr3t", b"abc", b"def", b"ghi") if secret in stored]
+    assert exchange.outcome is not None
     assert exchange.response is not None
+    with made.reader() as reader:
+        fields = reader.pairs(exchange.outcome, exchange.response.headers)
+    stored = made.request_body(exchange) + made.response_body(exchange) + b"".join(value for _, value in fields)
+    assert not [secret for secret in (b"s3cr3t", b"abc", b"def", b"ghi") if secret in stored]
     assert (exchange.response.exact, exchange.response.wire_bytes) == (False, len(told))
 
 
