@@ -94,6 +94,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     """
     if not argv:
         raise Misuse("no command to record", hint="edgetape record -- python my_agent.py")
+    open_ports = _open_ports(given)  # tried in a child, so before anything starts a thread
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
     from proxy import pace
     from proxy.agent.identity import Introduction, parent_in
@@ -119,7 +120,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         join_replay(talk, argv, os.environ)
         refuse_unstartable(argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
-        plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given), _open_ports(given))
+        plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given), open_ports)
         unanchored: list[tuple[str, str]] = []
         rounds = anchoring.rounds_of(shared, given, lambda *said: unanchored.append(said))
         with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
