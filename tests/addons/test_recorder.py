@@ -81,11 +81,8 @@ async def test_what_goes_on_at_the_stop_is_let_end(tmp_path: Path, provider: Pro
     assert made.run("last").reason == "normal"
 
 
-async def test_what_does_not_end_is_cut_and_recorded_so(
-    tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("addons.recorder.DRAIN_S", 0.2)
-    async with recording(tmp_path) as made:
+async def test_what_does_not_end_is_cut_and_recorded_so(tmp_path: Path, provider: Provider) -> None:
+    async with recording(tmp_path, drain_s=0.2) as made:
         hanging = [
             asyncio.ensure_future(ask(made.recorder.port, get(provider.url + path)))
             for path in ("/fault/timeout", "/fault/hang-after/100?chunked")
