@@ -120,7 +120,8 @@ def _mountebank(pairs: Pairs, folder: Path, port: int) -> list[str]:
 
 
 def _json(body: str) -> dict[str, str]:
-    return {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    kept = {"Connection": "keep-alive"}  # unasked it closes each
+    return {"Content-Type": "application/json", "Content-Length": str(len(body)), **kept}
 
 
 def _aimock(pairs: Pairs, folder: Path, port: int) -> list[str]:
