@@ -88,6 +88,7 @@ bench: setup ## print measured figures, and write docs/benchmarks.md
 	@$(PYTEST) -m bench -s
 	@$(BIN)/python -m bench.verify --write
 	@$(BIN)/python -m bench.record --write
+	@$(BIN)/python -m bench.replay --write
 
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-annotate --custom-compile-command "make lock"

@@ -17,7 +17,8 @@ from mitmproxy.http import HTTPFlow
 from addons.keeping import ANSWERED, Keeping, answer, watched
 from addons.listeners import Listeners, is_here, is_loopback
 from addons.options import RecorderOptions
-from addons.run_tag import TENANT, said, token_of
+from addons.run_tag import TENANT, said
+from store.core.credentials import token_of
 from store.core.errors import EdgetapeError
 from store.core.tenant import admitted
 
@@ -88,7 +89,7 @@ class Guard:
         listener = self._listeners.of(flow.client_conn)
         if not self.tenants or (listener is not None and listener.vouched):
             return ""
-        brought = said(flow).token or token_of(flow)
+        brought = said(flow).token or token_of(flow.request.headers.fields)
         if not brought:
             return "" if await self._is_agent(flow.client_conn) else None
         tenant = admitted(self.tenants, brought)

@@ -6,8 +6,6 @@ listener. The proxy URL's credentials come with CONNECT, and with every request 
 trace's, and goes on.
 """
 
-import base64
-import binascii
 from collections.abc import Iterable
 
 from mitmproxy.connection import Client
@@ -19,12 +17,12 @@ from addons.options import RecorderOptions
 from addons.runs import Tag
 from store.core.baggage import member, trace
 from store.core.base import Addressed
+from store.core.credentials import TOKEN_HEADER, credentials
 
 TAG = "edgetape.tag"  # in flow.metadata: the Tag of a request
 SAID = "edgetape.said"  # in flow.metadata: what the request's path said for us, where a port stands for a server
 TENANT = "edgetape.tenant"  # in flow.metadata: whose token came with it
 _WORKFLOW = b"x-edgetape-workflow"
-_TOKEN = b"x-edgetape-token"
 INSIDE = "edgetape.inside"  # in flow.metadata: whether the request came inside a CONNECT
 
 
@@ -39,7 +37,7 @@ class RunTag:
         self._ours = {
             *self._run_headers,
             *self._parent_headers,
-            _TOKEN,
+            TOKEN_HEADER,
             _WORKFLOW,
             b"proxy-authorization",
             b"proxy-connection",
@@ -99,27 +97,10 @@ class RunTag:
         return f"trace {traced[0]}" if traced else f"connection {client}"
 
 
-def credentials(fields: Pairs) -> tuple[str, str]:
-    """User name and password of Proxy-Authorization (RFC 7617), both empty when there is none that can be read."""
-    scheme, _, encoded = _first(fields, [b"proxy-authorization"]).partition(" ")
-    try:
-        raw = base64.b64decode(encoded.strip(), validate=True) if scheme.lower() == "basic" else b""
-    except (binascii.Error, ValueError):
-        return "", ""
-    user, _, password = raw.decode("utf-8", "surrogateescape").partition(":")
-    return user, password
-
-
 def said(flow: HTTPFlow) -> Addressed:
     """What the path of a request said for us."""
     known = flow.metadata.get(SAID)
     return known if isinstance(known, Addressed) else Addressed(b"")
-
-
-def token_of(flow: HTTPFlow) -> str:
-    """The token that a request brings: the proxy password, or X-Edgetape-Token of a client that knows no proxy."""
-    fields = flow.request.headers.fields
-    return credentials(fields)[1] or _first(fields, [_TOKEN])
 
 
 def _first(fields: Pairs, names: Iterable[bytes]) -> str:

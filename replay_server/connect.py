@@ -13,6 +13,7 @@ import ssl
 from dataclasses import dataclass
 from typing import Protocol
 
+from replay_server.admission import CHALLENGE, Admission
 from replay_server.hello import protocols
 from replay_server.local import is_loopback, reach
 from replay_server.peek import Peek
@@ -22,6 +23,7 @@ from store.certificate import BadHost
 from store.core import socks
 from store.core.base import Base
 from store.core.errors import Malformed
+from store.core.form import Pairs
 
 HEAD_BYTES_MAX = 64 * 1024
 HANDSHAKE_S_MAX = 10.0
@@ -39,10 +41,11 @@ class _Words:
     unreached: bytes
     not_here: bytes
     malformed: bytes
+    stranger: bytes
 
 
-def _refusal(status: bytes) -> bytes:
-    return b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+def _refusal(status: bytes, field: bytes = b"") -> bytes:
+    return b"HTTP/1.1 " + status + b"\r\n" + field + b"Content-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 _IN_HTTP = _Words(
@@ -50,18 +53,30 @@ _IN_HTTP = _Words(
     _refusal(b"502 Bad Gateway"),
     _refusal(b"405 Method Not Allowed"),
     _refusal(b"400 Bad Request"),
+    _refusal(b"407 Proxy Authentication Required", b"Proxy-Authenticate: " + CHALLENGE + b"\r\n"),
 )
-_IN_SOCKS = _Words(*map(socks.reply, (socks.GRANTED, socks.UNREACHED, socks.NOT_ALLOWED, socks.NO_SUCH_ADDRESS)))
+_IN_SOCKS = _Words(
+    *map(
+        socks.reply,
+        (socks.GRANTED, socks.UNREACHED, socks.NOT_ALLOWED, socks.NO_SUCH_ADDRESS, socks.NOT_ALLOWED),
+    )
+)
 
 
 class House(Protocol):
     """What the front asks of the server behind it."""
 
-    def door(self, placed: Authority | None, *, tls: bool, stands: bool = False) -> asyncio.Protocol:
+    def door(
+        self, placed: Authority | None, *, tls: bool, stands: bool = False, vouched: bool = False
+    ) -> asyncio.Protocol:
         """A new speaker of HTTP for a connection to `placed`, None for one to the replay server itself.
 
-        `stands`: to a port of ours that stands for it.
+        `stands`: to a port of ours that stands for it; `vouched`: the client may ask.
         """
+
+    @property
+    def admission(self) -> Admission:
+        """Who may ask."""
 
     def context(self, host: str) -> ssl.SSLContext:
         """The TLS context for a host. Raises BadHost."""
@@ -145,6 +160,9 @@ class Front(asyncio.Protocol):
             self._house.malformed()
             _end(transport, words.malformed)
             return
+        if not await self._house.admission.admits(transport, _fields(head)):
+            _end(transport, words.stranger)
+            return
         await self._connect(transport, place, words)
 
     async def _connect(self, transport: asyncio.Transport, place: Authority, words: "_Words") -> None:
@@ -174,7 +192,9 @@ class Front(asyncio.Protocol):
 
     def _open(self, transport: asyncio.Transport, placed: Authority | None, read: bytes) -> None:
         """Plain HTTP from here on; `read` are the bytes that were taken already."""
-        door = self._house.door(placed, tls=False, stands=self._base is not None)
+        stands = self._base is not None
+        vouched = placed is not None and not stands
+        door = self._house.door(placed, tls=False, stands=stands, vouched=vouched)
         transport.set_protocol(door)
         door.connection_made(transport)
         if read:
@@ -199,7 +219,8 @@ class Front(asyncio.Protocol):
             return
         if secured is None or waiting.lost:
             return
-        door = self._house.door(place or self._base, tls=True, stands=self._base is not None)
+        stands = self._base is not None
+        door = self._house.door(place or self._base, tls=True, stands=stands, vouched=place is not None)
         secured.set_protocol(door)
         door.connection_made(secured)
         if waiting.arrived:
@@ -225,6 +246,12 @@ class _Waiting(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
+
+
+def _fields(head: bytes) -> Pairs:
+    """The header fields of a request, as far as they can be read."""
+    lines = (line.partition(b":") for line in head.split(b"\r\n")[1:])
+    return [(name.strip(), value.strip()) for name, colon, value in lines if colon]
 
 
 def _end(transport: asyncio.Transport, last_words: bytes) -> None:

@@ -28,12 +28,12 @@ _quiet.propagate = False
 class Door(RequestHandler):
     """Speaks HTTP on one connection. `placed` is whom it is for, None when each request has to say so itself.
 
-    `stands`: the port stands for that server, and the client speaks to us as if we were it.
+    `stands`: the port stands for that server, and the client speaks to us as if we were it. `vouched`: it may ask.
     """
 
-    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "_spoke", "placed", "stands", "tls")
+    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "_spoke", "placed", "stands", "tls", "vouched")
 
-    def __init__(self, server: "Doors", placed: Authority | None, *, tls: bool, stands: bool) -> None:
+    def __init__(self, server: "Doors", placed: Authority | None, *, tls: bool, stands: bool, vouched: bool) -> None:
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
@@ -53,6 +53,7 @@ class Door(RequestHandler):
         self.placed = placed
         self.tls = tls
         self.stands = stands
+        self.vouched = vouched
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes; the preface of HTTP/2 (RFC 9113, section 3.4) ends the connection."""
@@ -129,9 +130,9 @@ class Doors(web.Server):
         self.clients = clients
         self.open: set[asyncio.BaseTransport | None] = set()
 
-    def door(self, placed: Authority | None, *, tls: bool, stands: bool) -> Door:
+    def door(self, placed: Authority | None, *, tls: bool, stands: bool, vouched: bool) -> Door:
         """A new door."""
-        return Door(self, placed, tls=tls, stands=stands)
+        return Door(self, placed, tls=tls, stands=stands, vouched=vouched)
 
     async def close(self, seconds_max: float) -> None:
         """Lets what is being answered end, then closes every connection."""

@@ -162,3 +162,4 @@ class Clients:
     malformed: int = 0
     local_tunnels: int = 0
     hung: int = 0
+    strangers: int = 0  # requests without the token, of programs that are not the agent's

@@ -1,4 +1,9 @@
-"""What a TLS client offers in its first message: the protocols of its ALPN extension (RFC 8446, 4.1.2; RFC 7301)."""
+"""What a TLS client offers in its first message: the protocols of its ALPN extension (RFC 8446, 4.1.2; RFC 7301).
+
+And what the end of a handshake says of the client.
+"""
+
+import ssl
 
 _HANDSHAKE = 0x16
 _CLIENT_HELLO = 0x01
@@ -62,3 +67,10 @@ def _protocols(seen: bytes) -> tuple[bytes, ...]:
                 names.append(offered.vector(1))
             return tuple(names)
     return ()
+
+
+def shows_distrust(error: Exception) -> bool:
+    """Whether a handshake failed as one does whose client trusts nobody here: with an alert, or it just left."""
+    if not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return True
+    return "ALERT" in (error.reason or "")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replay_server.admission import OwnsConnection
 from replay_server.modes import OnDrift, OnMiss
 from replay_server.opening import Opening, opening
 from replay_server.order import Order
@@ -43,6 +44,7 @@ class LiveOptions:
 class ReplayOptions:
     """How to replay. `secrets` are the agent's credentials; `owns_port` says which loopback ports are the agent's own.
 
+    `token` is what clients must bring, but for those whose connection is the agent's by `owns_connection`.
     `local` is "pass" (a listener of the agent's own is tunnelled to) or "record" (it is answered from the recording).
     `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's. `redactor` is the one that
     made the opening; without it there is a new one that knows `secrets`. With `live` it is one of the live modes;
@@ -64,6 +66,8 @@ class ReplayOptions:
     unverified: bool = False
     local: str = "pass"
     owns_port: Callable[[int], bool] = _nobody
+    token: str = ""
+    owns_connection: OwnsConnection | None = None
     secrets: Sequence[str] = ()
     listen_host: str = "127.0.0.1"
     listen_port: int = 0

@@ -6,11 +6,13 @@ from dataclasses import replace
 from aiohttp import web
 
 from replay_server import target
+from replay_server.admission import CHALLENGE
 from replay_server.answer import Live
 from replay_server.door import Door, method
 from store.core.base import addressed
 from store.core.control.calls import HOST, is_ours
-from store.core.form import Asked, Endpoint
+from store.core.credentials import TOKEN_HEADER
+from store.core.form import Asked, Endpoint, Pairs
 
 type StoodFor = Callable[[target.Authority], target.Authority | None]
 """The server that an address of ours stands for, None for any other address."""
@@ -42,6 +44,22 @@ async def read(request: web.BaseRequest, stood_for: StoodFor) -> tuple[Asked, Li
         Live(asked, http10, not request.keep_alive, _opens_socket(request)),
         placed,
     )
+
+
+def said_for_itself(request: web.BaseRequest) -> Pairs:
+    """The headers of a request, with the token that its path may hold where a port stands for a server."""
+    if not door_of(request).stands:
+        return request.raw_headers
+    token = addressed(request.raw_path.encode("utf-8", "surrogateescape")).token
+    return (*request.raw_headers, (TOKEN_HEADER, token.encode("utf-8", "surrogateescape")))
+
+
+def stranger() -> web.Response:
+    """What a client gets that may not ask (RFC 9110, section 15.5.8)."""
+    headers = {"Proxy-Authenticate": CHALLENGE.decode()}
+    response = web.Response(status=407, headers=headers, text="this replay asks for its token")
+    response.force_close()
+    return response
 
 
 def _opens_socket(request: web.BaseRequest) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from replay_server.admission import Admission
 from replay_server.answer import Live, Reply, build
 from replay_server.branch import Start
 from replay_server.brood import Brood
@@ -23,6 +24,7 @@ from replay_server.certificates import Certificates
 from replay_server.connect import Front
 from replay_server.door import Door, Doors
 from replay_server.findings import Clients
+from replay_server.hello import shows_distrust
 from replay_server.holding import hold
 from replay_server.ledger import Ledger
 from replay_server.live import Outing
@@ -32,7 +34,7 @@ from replay_server.normalise import Rules
 from replay_server.opening import child_opening
 from replay_server.options import LiveOptions, ReplayOptions
 from replay_server.report import Report, report
-from replay_server.request import door_of, origin_form, read
+from replay_server.request import door_of, origin_form, read, said_for_itself, stranger
 from replay_server.send import Sent, send
 from replay_server.session import Session
 from replay_server.sockets.dialogue import Dialogue
@@ -97,6 +99,7 @@ class ReplayServer:
                 lambda parent, tag: child_opening(parent, mode, tape.names.get(tag, tag), redactor),
             )
         self._upstream: Upstream | None = None
+        self.admission = Admission(self.clients, options.token, options.owns_connection)
         self._doors = Doors(self._answer, self.clients)
         self._fronts: set[asyncio.Task[None]] = set()
         self._listeners: list[asyncio.Server] = []
@@ -181,21 +184,20 @@ class ReplayServer:
         rules = [rule for rule in self._rules.own if rule not in tape.used]
         return report((tape.run.id, tape.run.name, self.run), self.session.finish(), self.clients, ending, rules)
 
-    def door(self, placed: Authority | None, *, tls: bool, stands: bool = False) -> Door:
+    def door(self, placed: Authority | None, *, tls: bool, stands: bool = False, vouched: bool = False) -> Door:
         """Speaks HTTP on a connection (for the front)."""
-        return self._doors.door(placed, tls=tls, stands=stands)
+        return self._doors.door(placed, tls=tls, stands=stands, vouched=vouched)
 
     def context(self, host: str) -> ssl.SSLContext:
         """The TLS context for a host (for the front). Raises BadHost."""
         return self._certificates.context(host)
 
     def handshake_failed(self, host: str, error: Exception) -> None:
-        """Counts a client that broke off: an alert, or just gone, is how a client shows that it distrusts us."""
-        broken = isinstance(error, ssl.SSLError) and "ALERT" not in (error.reason or "") and not _is_end(error)
-        if broken:
-            self.clients.malformed += 1
-        else:
+        """Counts a client that broke off."""
+        if shows_distrust(error):
             self.clients.distrusted[host] += 1
+        else:
+            self.clients.malformed += 1
 
     def insists(self, host: str) -> None:
         """Counts a client that speaks HTTP/2 only (for the front)."""
@@ -229,6 +231,10 @@ class ReplayServer:
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answers one request; a client that leaves cancels this."""
+        door = door_of(request)
+        door.vouched = door.vouched or await self.admission.admits(request.transport, said_for_itself(request))
+        if not door.vouched:
+            return stranger()
         try:
             raw, live, placed = await read(request, self._stood_for)
         except Malformed as error:
@@ -289,7 +295,3 @@ class ReplayServer:
 def _start(tape: Tape, told: LiveOptions) -> Start:
     """How a live mode begins. Raises NotAllowed."""
     return replace(told.plan.start(tape), kept_back=told.standins, children_live=told.children == "live")
-
-
-def _is_end(error: ssl.SSLError) -> bool:
-    return isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)

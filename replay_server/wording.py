@@ -158,6 +158,8 @@ def _client_lines(clients: Clients) -> list[str]:
     lines = [f"{sentence}: {host} ({count})" for hosts, sentence in said for host, count in hosts.items()]
     if clients.malformed:
         lines.append(f"not HTTP, or not well formed: {clients.malformed} requests")
+    if clients.strangers:
+        lines.append(f"not answered, for they brought no token and are not the agent's: {clients.strangers} requests")
     if clients.hung:
         lines.append(f"held open and then reset, as recorded: {clients.hung} answers")
     return lines

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from proxy.agent.bases import base_variables
+from proxy.agent.bases import Say, base_variables
 from proxy.agent.freezing import Icebox, remove_shared
 from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
 from proxy.agent.owner import Owner
@@ -16,6 +16,7 @@ from proxy.agent.process import Agent, Ended, running_agent
 from proxy.agent.revival import Revival
 from proxy.confined.confinement import Confinement, Unconfined
 from proxy.sessions.opening import REPLAY_VARIABLE
+from proxy.settings import NO_TOKEN
 from replay_server.report import Report
 from replay_server.server import ReplayOptions, ReplayServer
 from store.authority import Authority
@@ -28,6 +29,7 @@ from store.scratch import scratch
 from store.writer import Writer
 
 KILL_GRACE_S = 5.0
+_TOKEN_BYTES = 16
 _NAMELESS = Introduction()  # the name of the recorded run must go on to mean the recorded run
 
 
@@ -61,7 +63,10 @@ async def replay(
     listen.
     """
     owner, pause = Owner(), options.pause
-    server = server_of(stage, run, revival, replace(options, owns_port=owner.owns), about)
+    own = replace(
+        options, owns_port=owner.owns, owns_connection=owner.connects, token=secrets.token_urlsafe(_TOKEN_BYTES)
+    )
+    server = server_of(stage, run, revival, own, about)
     await server.start()
     ended: Ended | None = None
     try:
@@ -104,8 +109,9 @@ def surroundings(
     server: ReplayServer, run: RunInfo, revival: Revival, authority: Authority, place: Path | Files
 ) -> dict[str, str]:
     """The environment of a program that a started server answers; its files are written to `place`, or are there."""
-    way = Way(server.port, run.id, secrets.token_urlsafe(16))
-    pointed = base_variables(revival.environment, server.bases)
+    token = server.options.token
+    way = Way(server.port, run.id, token or NO_TOKEN)
+    pointed = base_variables(revival.environment, server.bases, Say(run.id, token) if token else None)
     extras = {**pointed, RUN_VARIABLE: server.run, REPLAY_VARIABLE: run.id}
     return passage(revival.environment, way, authority, place, extras)
 
