@@ -17,21 +17,13 @@ The JSON is one object:
   both values as JSON text, how often; ids of JSON-RPC messages are told together by their place
 - refused: what tried to get out past the replay server, in words
 - confinement: "confined" or "unconfined"; upstream_connections: 0, but in a live mode
-<<<<<<< HEAD
 - fork: null in a replay; else of a live mode {mode, step, said, reached, stubbed, live, withheld, children,
   missing_children}: mode is fork, compare or sandbox; step the fork's, else null; live are requests that went out,
   each {step, request, effect, idempotency_key, status, receipt, failure}; withheld are {step, request, why, rule};
   their step is that of the new run; stubbed counts answers from the recording once it was left; refused counts
   withheld, too; children are the ids of the new child runs by their names, missing_children the names of recorded
   ones that none stood for
-- clients: {distrusted, silent, h2_only: {host: connections}, malformed, hung}
-=======
-- fork: null in a replay; else of a live mode {mode, step, said, reached, stubbed, live, withheld}: mode is fork,
-  compare or sandbox; step the fork's, else null; live are requests that went out, each {step, request, effect,
-  idempotency_key, status, receipt, failure}; withheld are {step, request, why, rule}; their step is that of the new
-  run; stubbed counts answers from the recording once it was left; refused counts withheld, too
 - clients: {distrusted, silent, h2_only: {host: connections}, malformed, hung, strangers}
->>>>>>> 59c685a (replay: only the agent is answered: by the token of its proxy URL, or as one of its processes)
 - ignored: {rule: places taken out}; allowed: {rule: optional requests}; a rule that came with edgetape has its agent's
   name before it, agent_rules is the version of those
 - stale_rules: the user's rules that nothing in the recording or the replay needed; local_tools: {tool: times asked for}
