@@ -7,7 +7,9 @@ all alike. What is told are medians of the ratios of a round. Processor time of 
 is the steadier figure.
 """
 
+import signal
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -212,6 +214,7 @@ def _words(rounds: int, seconds: float) -> str:
 @click.option("--write", is_flag=True, help="Write the section of docs/benchmarks.md.")
 def main(rounds: int, seconds: float, exchanges: int, write: bool) -> None:
     """Print the tables; a star marks a goal that is missed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # whoever ends this ends what it started
     text = _words(rounds, seconds) + "\n" + table(rounds, seconds, exchanges, lambda said: click.echo(said, err=True))
     click.echo(text)
     if write:
