@@ -15,6 +15,7 @@ MACHINE_PATH = re.compile(r"""(?:^|[\s"'`=:(\[])/(?:work|root|home|farm|Users)/[
 REGISTRY_HOST = re.compile(
     r"(?:^|[/\s\"'@.])(?:" + "|".join(("pypi" + r"\.org", "pythonhosted" + r"\.org", "npmjs" + r"\.(?:org|com)")) + ")"
 )
+LEFT_OF_A_MERGE = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 WORKPLACE_WORD = re.compile(
     "|".join(("house" + r"\.md", r"\.\./" + "shared", "the " + "CEO", "filed by a " + "session"))
 )
@@ -79,8 +80,13 @@ def test_no_file_speaks_of_the_workplace() -> None:
     assert found(WORKPLACE_WORD) == []
 
 
+def test_no_file_holds_what_a_merge_left_open() -> None:
+    assert found(LEFT_OF_A_MERGE) == []
+
+
 def test_the_patterns_find_what_they_look_for() -> None:
     assert MACHINE_PATH.search("open('/home/" + "somebody/x')")
     assert not MACHINE_PATH.search("folder/root/x and {base}/work/x")
     assert REGISTRY_HOST.search("https://files.pythonhosted" + ".org/x")
+    assert LEFT_OF_A_MERGE.search("\n" + "<" * 7 + " HEAD\n")
     assert WORKPLACE_WORD.search("see ../" + "shared/x")
