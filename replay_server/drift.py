@@ -149,7 +149,7 @@ def _history_kind(was: list[Node], became: list[Node], tokens: list[str]) -> tup
         return Kind.HISTORY, f"history truncated: {fewer} of {len(was)} messages are missing"
     if fewer < 0 and _is_subsequence(was, became):
         return Kind.HISTORY, f"history extended: {-fewer} more messages than recorded"
-    if at == len(became) - 1:
+    if at + 1 + _system_count(became[at + 1 :]) == len(became):  # what agents put in after it is no message of anyone's
         return Kind.HISTORY, "the newest message differs"
     return Kind.HISTORY, "history rewritten"
 

@@ -145,10 +145,6 @@ class Matcher:
         queue = bucket.waiting.get(known.key)
         if queue and index in queue:
             queue.remove(index)
-        while self._first_waiting < len(self._expected) and (
-            self._first_waiting in self.served or not self._expected[self._first_waiting]
-        ):
-            self._first_waiting += 1
         self.mapping.serve(index, same=tier is Tier.SAME)
         if tier is not Tier.MAPPED:
             return []
@@ -157,6 +153,10 @@ class Matcher:
     @property
     def first_waiting(self) -> int | None:
         """The earliest exchange that is expected and was not asked for."""
+        while self._first_waiting < len(self._expected) and (
+            self._first_waiting in self.served or not self._expected[self._first_waiting]
+        ):
+            self._first_waiting += 1
         return self._first_waiting if self._first_waiting < len(self._expected) else None
 
     def passed_over(self, index: int) -> list[int]:

@@ -52,6 +52,8 @@ def test_history_truncated_rewritten_extended_and_newest() -> None:
     )
     assert only(chat(*long), chat(*long[:3], ("user", "x"), *long[4:]))[2] == "history rewritten"
     assert only(chat(*long), chat(*long[:8], ("user", "x")))[2] == "the newest message differs"
+    put_in = ("system", "These tools can be had.")
+    assert only(chat(*long, put_in), chat(*long[:8], ("user", "x"), put_in))[2] == "the newest message differs"
 
 
 def test_arguments_inside_a_string_have_a_pointer_of_their_own() -> None:

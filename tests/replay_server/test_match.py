@@ -123,6 +123,11 @@ def test_telemetry_comes_in_turn_any_number_of_times() -> None:
     assert list(taped.matcher.never_requested()) == [1]
 
 
+def test_what_is_optional_is_never_waited_for() -> None:
+    taped = Taped(got("/v1/traces/ingest"), got("/a"), optional={got("/v1/traces/ingest").endpoint})
+    assert taped.matcher.first_waiting == 1
+
+
 def test_a_miss_never_poisons_what_follows() -> None:
     taped = Taped(got("/a"), got("/b"))
     assert taped.ask(got("/zzz")).tier is Tier.UNEXPECTED

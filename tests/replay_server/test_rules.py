@@ -63,10 +63,27 @@ def test_an_optional_request_is_named_by_its_place(rule: str, fits: bool) -> Non
 def test_every_shipped_rule_is_written_as_it_is_reported() -> None:
     known = agents.known_agents()
     assert [agent.name for agent in known] == ["Claude Code", "Codex", "Gemini CLI", "mini-swe-agent"]
-    assert agents.version() == 1
+    assert agents.version() == 2
     for agent in known:
         assert [Ignore.parse(str(rule)) for rule in agent.ignores] == [*agent.ignores]
         assert [Optional.parse(str(rule)) for rule in agent.optionals] == [*agent.optionals]
+
+
+@pytest.mark.parametrize(
+    "user_agent, member, said",
+    [
+        ("claude-cli/2.1.197 (external, sdk-cli)", "messages", "# currentDate\nToday's date is {}.\n"),
+        ("codex_exec/0.171.0", "input", "<shell>bash</shell>\n  <current_date>{}</current_date>"),
+    ],
+)
+def test_the_day_that_an_agent_tells_its_model_is_no_drift(user_agent: str, member: str, said: str) -> None:
+    def key(text: str) -> bytes:
+        body = encode({"model": "m", member: [{"role": "user", "content": [{"type": "text", "text": text}]}]})
+        headers = ((b"User-Agent", user_agent.encode()),)
+        return Rules.of(()).normal(Asked(Endpoint("POST", "https", "h", 443, b"/v1/x"), b"", headers, body)).form.key
+
+    assert key(said.format("2026-11-30")) == key(said.format("2026-12-21"))
+    assert key("It is due on 2026-11-30.") != key("It is due on 2026-12-21.")
 
 
 def test_a_shipped_rule_holds_for_its_agent_only() -> None:

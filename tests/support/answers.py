@@ -10,19 +10,21 @@ from urllib.parse import unquote
 
 import zstandard
 
-from tests.support import anthropic_shape, openai_shape
-from tests.support.dialogue import EPOCH_S, Json, Script, encode, plan
+from tests.support import anthropic_shape, openai_shape, responses_shape
+from tests.support.dialogue import EPOCH_S, Json, Script, Turn, encode, plan
 from tests.support.tables import Tables, rows_for
 from tests.support.wire import Answer, Headers, Request
 
 MODELS = ("scripted-1", "scripted-2")
+MODEL_PATHS = {"completions": "/chat/completions", "messages": "/messages", "responses": "/responses"}
 
 
 def answer(request: Request, number: int, script: Script, tables: Tables) -> Answer:
     """The answer to a request when no fault is asked for; `number` counts the requests from 1."""
     path = request.path
-    if request.method == "POST" and path.endswith(("/chat/completions", "/messages")):
-        return _model(request, number, script, anthropic=path.endswith("/messages"))
+    shape = next((name for name, end in MODEL_PATHS.items() if path.endswith(end)), None)
+    if request.method == "POST" and shape is not None:
+        return _model(request, number, script, shape)
     if request.method == "GET" and path.endswith("/models"):
         entries: list[Json] = [{"id": name, "object": "model", "created": EPOCH_S} for name in MODELS]
         return json_answer(number, {"object": "list", "data": entries})
@@ -83,22 +85,26 @@ def _common(number: int) -> Headers:
     return ((b"Date", date), (b"Server", b"scripted"), (b"x-request-id", b"req_%08d" % number))
 
 
-def _model(request: Request, number: int, script: Script, anthropic: bool) -> Answer:
+def _model(request: Request, number: int, script: Script, shape: str) -> Answer:
     try:
         body = json.loads(decoded_body(request))
     except ValueError:
         return error_answer(number, 400, b"Bad Request", "the body is not JSON")
-    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        return error_answer(number, 400, b"Bad Request", "messages is missing")
+    member = "input" if shape == "responses" else "messages"
+    if not isinstance(body, dict) or not isinstance(body.get(member), list):
+        return error_answer(number, 400, b"Bad Request", f"{member} is missing")
     turn = plan(body, number, script)
-    pause_s = float(request.query.get("ms", "0")) / 1000
-    if anthropic:
-        whole, pieces = anthropic_shape.message(turn), anthropic_shape.events
-        if body.get("stream"):
-            return stream_answer(number, pieces(turn), pause_s)
-        return Answer(200, b"OK", (*_common(number), (b"Content-Type", b"application/json")), (whole,))
     if body.get("stream"):
-        options = body.get("stream_options") or {}
-        return stream_answer(number, openai_shape.events(turn, bool(options.get("include_usage"))), pause_s)
+        return stream_answer(number, _events(shape, turn, body), float(request.query.get("ms", "0")) / 1000)
+    wholes = {"messages": anthropic_shape.message, "responses": responses_shape.response}
     headers = (*_common(number), (b"Content-Type", b"application/json"))
-    return Answer(200, b"OK", headers, (openai_shape.completion(turn),))
+    return Answer(200, b"OK", headers, (wholes.get(shape, openai_shape.completion)(turn),))
+
+
+def _events(shape: str, turn: Turn, body: dict[str, Json]) -> tuple[bytes, ...]:
+    if shape == "messages":
+        return anthropic_shape.events(turn)
+    if shape == "responses":
+        return responses_shape.events(turn)
+    options = body.get("stream_options")
+    return openai_shape.events(turn, isinstance(options, dict) and bool(options.get("include_usage")))

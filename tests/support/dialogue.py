@@ -73,8 +73,8 @@ def parse_script(text: str, salt: str = "") -> Script:
 
 
 def plan(body: Mapping[str, Json], number: int, script: Script) -> Turn:
-    """Decide the answer to a chat or messages request."""
-    messages = body.get("messages")
+    """Decide the answer to a chat, messages or responses request."""
+    messages = body.get("messages", body.get("input"))
     conversation = json.dumps([body.get("system"), messages], sort_keys=True)
     done = _tool_results(messages if isinstance(messages, list) else [])
     model = str(body.get("model", "scripted-1"))
@@ -102,7 +102,7 @@ def _tool_results(messages: Sequence[Json]) -> int:
             continue
         content = message.get("content")
         blocks = content if isinstance(content, list) else []
-        count += message.get("role") == "tool"
+        count += message.get("role") == "tool" or message.get("type") == "function_call_output"
         count += sum(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
     return count
 

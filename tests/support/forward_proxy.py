@@ -1,9 +1,10 @@
 """A plain forward proxy, for chains through a second proxy: CONNECT and absolute-form, nothing intercepted.
 
-    python -m tests.support.forward_proxy [--port 0] [--require USER:PASSWORD]
+    python -m tests.support.forward_proxy [--port 0] [--require USER:PASSWORD] [--to PORT]
 
 It prints one JSON line when it listens, then one JSON line on stderr for every request line it gets.
-With `--require` a request without these credentials gets 407.
+With `--require` a request without these credentials gets 407; with `--to` the server at that port of this machine
+stands for every server that a CONNECT names.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 class ForwardProxy:
     """One listener; every connection carries one CONNECT or one absolute-form request."""
 
-    def __init__(self, credentials: str | None) -> None:
+    def __init__(self, credentials: str | None, stand_in: int | None = None) -> None:
+        self._stand_in = stand_in
         self._wanted = None
         if credentials is not None:
             self._wanted = "Basic " + base64.b64encode(credentials.encode()).decode()
@@ -57,7 +59,7 @@ class ForwardProxy:
             await writer.drain()
             return
         if request.method == "CONNECT":
-            host, _, port = request.target.rpartition(":")
+            host, _, port = (f"127.0.0.1:{self._stand_in}" if self._stand_in else request.target).rpartition(":")
             upstream = await asyncio.open_connection(host.strip("[]"), int(port))
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         else:
@@ -78,8 +80,8 @@ def _origin_form(request: Request) -> bytes:
     return b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n"
 
 
-async def _run(port: int, credentials: str | None) -> None:
-    proxy = ForwardProxy(credentials)
+async def _run(port: int, credentials: str | None, stand_in: int | None) -> None:
+    proxy = ForwardProxy(credentials, stand_in)
     server = await asyncio.start_server(proxy.accept, "127.0.0.1", port)
     port = server.sockets[0].getsockname()[1]
     ended = asyncio.Event()
@@ -96,8 +98,9 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="tests.support.forward_proxy")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--require", metavar="USER:PASSWORD")
+    parser.add_argument("--to", type=int, metavar="PORT")
     given = parser.parse_args(argv)
-    asyncio.run(_run(given.port, given.require))
+    asyncio.run(_run(given.port, given.require, given.to))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ In a test `with serving(Options(...)) as provider:` runs it on a thread: `provid
     POST .../chat/completions   an OpenAI chat completion, or with `"stream": true` its events, one a chunk
                                 (`?ms=N`: N ms between them)
     POST .../messages           an Anthropic message, or its events
+    POST .../responses          an OpenAI response, or its events
     GET .../models              a list of models
     GET /DB/TABLE.json          rows, when `--tables` has {"DB/TABLE": [row, ...]} (see tables.py)
     GET /_seen                  every request so far: n, line, head_b64, headers, body_b64, chunk_lengths,

@@ -13,6 +13,7 @@ import anthropic
 import openai
 import pytest
 from anthropic.types import MessageParam, ToolResultBlockParam
+from openai.types.responses import ResponseInputItemParam
 
 from tests.support.authority import Authority
 from tests.support.dialogue import Script, ToolCall
@@ -105,6 +106,21 @@ def test_the_official_clients_follow_a_script_of_a_tool_and_a_last_word() -> Non
                 messages=[asked],
             ) as stream:
                 assert stream.get_final_text() == "Nothing found."
+
+
+def test_the_responses_shape_is_one_that_the_official_client_reads() -> None:
+    script = Script((ToolCall("look_up", {"code": "GB-SCT"}),), "Nothing found.")
+    with (
+        serving(Options(script=script)) as provider,
+        openai.OpenAI(base_url=f"{provider.url}/v1", api_key="none") as client,
+    ):
+        asked: ResponseInputItemParam = {"role": "user", "content": "Look."}
+        called = client.responses.create(model="scripted-1", input=[asked]).output[0]
+        assert called.type == "function_call"
+        assert json.loads(called.arguments) == {"code": "GB-SCT"}
+        found: ResponseInputItemParam = {"type": "function_call_output", "call_id": called.call_id, "output": "[]"}
+        with client.responses.stream(model="scripted-1", input=[asked, found]) as stream:
+            assert stream.get_final_response().output_text == "Nothing found."
 
 
 def test_a_reset_comes_after_exactly_the_bytes_asked_for(provider: Provider) -> None:
