@@ -189,7 +189,19 @@ def _start(command: Sequence[str], environment: Mapping[str, str], folder: Path 
 def _spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path | None) -> subprocess.Popen[bytes]:
     # Our own descriptors are not inheritable (PEP 446). Those that stay open are the caller's, such as
     # /dev/fd/63 of a shell's <(...), and the agent must find them.
-    return subprocess.Popen(list(command), env=dict(environment), cwd=folder, close_fds=False)
+    environment = {**environment, **_place(environment, folder)}
+    return subprocess.Popen(list(command), env=environment, cwd=folder, close_fds=False)
+
+
+def _place(environment: Mapping[str, str], folder: Path | None) -> dict[str, str]:
+    """PWD for a folder that is not the one it names: some programs work where it says, and not where they are."""
+    if folder is None:
+        return {}
+    told = Path(environment.get("PWD", ""))
+    with contextlib.suppress(OSError):
+        if told.is_absolute() and folder.samefile(told):
+            return {}  # perhaps by a symbolic link, as when it was recorded
+    return {"PWD": str(folder)}
 
 
 def _start_as_script(

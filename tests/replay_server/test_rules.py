@@ -62,7 +62,7 @@ def test_an_optional_request_is_named_by_its_place(rule: str, fits: bool) -> Non
 
 def test_every_shipped_rule_is_written_as_it_is_reported() -> None:
     known = agents.known_agents()
-    assert [agent.name for agent in known] == ["Claude Code", "Codex", "Gemini CLI", "mini-swe-agent"]
+    assert [agent.name for agent in known] == ["Claude Code", "Codex", "Gemini CLI", "opencode", "mini-swe-agent"]
     assert agents.version() == 2
     for agent in known:
         assert [Ignore.parse(str(rule)) for rule in agent.ignores] == [*agent.ignores]

@@ -2,7 +2,8 @@
 
 - Pure: the same request, number and script give the same answer; ids and dates come from the answer's number.
 - A script is `{"tools": [{"name": ..., "args": {...}}, ...], "final": "..."}`: with i tool results in the
-  conversation the answer is tool call i, and after the last one the final text.
+  conversation the answer is tool call i, and after the last one the final text. A `careful` one asks for tools only
+  where the request offers some (agents ask for a title beside the first turn, without any).
 - Without a script the text is chosen by the conversation's digest, so it differs between conversations.
 """
 
@@ -43,6 +44,7 @@ class Script:
     tools: Sequence[ToolCall] = ()
     final: str | None = None
     salt: str = ""
+    careful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def plan(body: Mapping[str, Json], number: int, script: Script) -> Turn:
     done = _tool_results(messages if isinstance(messages, list) else [])
     model = str(body.get("model", "scripted-1"))
     tokens_in = max(1, len(conversation) // 4)
-    if done < len(script.tools):
+    if done < len(script.tools) and (body.get("tools") or not script.careful):
         return Turn(number, model, (), script.tools[done], "tool", tokens_in)
     digest = hashlib.sha256((script.salt + conversation).encode()).digest()
     text = script.final if script.final is not None else SENTENCES[digest[0] % len(SENTENCES)]

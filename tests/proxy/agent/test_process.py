@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -88,6 +89,17 @@ def test_a_command_that_cannot_be_started_says_why(content: str | None, mode: in
 def test_a_command_that_no_system_takes_is_an_error_in_words(command: list[str]) -> None:
     with pytest.raises(AgentNotStarted), running_agent(command, os.environ):
         pytest.fail("it was started")
+
+
+@pytest.mark.parametrize("told", ["", "gone", "link"])
+async def test_an_agent_is_told_the_folder_that_it_starts_in_and_a_link_to_it_stays(told: str, tmp_path: Path) -> None:
+    folder, link = tmp_path / "work", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    command = [sys.executable, "-Ic", "import os; open('seen', 'w').write(os.environ['PWD'])"]
+    with running_agent(command, {"PWD": told and str(tmp_path / told)}, folder) as agent:
+        assert (await agent.wait()).code == 0
+    assert (folder / "seen").read_text() == str(link if told == "link" else folder)
 
 
 def test_a_folder_that_is_not_there_is_not_taken_for_a_missing_program(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ class Case:
     """How an agent is started, and what the model that it asks is to make it do.
 
     `pointer` is where its first request holds the prompt (an expression); `dated` are the options of a replay on
-    another day, of an agent that tells its model the day.
+    another day, of an agent that tells its model the day; `openings` is how many requests send the prompt side by side.
     """
 
     program: Program
@@ -36,6 +36,7 @@ class Case:
     target: str
     pointer: str
     dated: Sequence[str] | None = None
+    openings: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
     home: Mapping[str, str] = field(default_factory=dict)
 
@@ -70,6 +71,17 @@ CASES = {
         dated=(),
         variables={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
     ),
+    "opencode": Case(
+        program=Program("npm", "opencode-ai@1", "node_modules/opencode-linux-*/bin/opencode"),
+        line=("run", "-m", "anthropic/claude-sonnet-4-5", "PROMPT"),
+        calls=(ToolCall("bash", {"command": SHELL, "description": "Write a word"}),),
+        target="POST /v1/messages",
+        pointer="/messages/0/content/[0-9]+/text",
+        dated=(),
+        openings=2,  # a title is asked for beside the first turn
+        variables={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+        home={"config/opencode/opencode.json": '{"permission": {"bash": "allow"}}'},
+    ),
     "Codex": Case(
         program=Program("npm", "@openai/codex@0", "node_modules/@openai/codex-linux-*/vendor/*/bin/codex"),
         line=("exec", "--skip-git-repo-check", "--json", "PROMPT"),
@@ -101,9 +113,11 @@ def test_a_coding_agent_replays_three_times_and_another_prompt_is_named(
     case = CASES[name]
     program = case.program.at(programs)
     place = Workplace.make(tmp_path, case.variables, case.home)
-    recorded, asked = place.record(case.agent(program, PROMPT), Script(case.calls, FINAL), upstream_authority)
+    recorded, asked = place.record(
+        case.agent(program, PROMPT), Script(case.calls, FINAL, careful=True), upstream_authority
+    )
     assert recorded.code == 0, recorded.err
-    assert asked.count(case.target) == 2, asked
+    assert asked.count(case.target) == case.openings + 1, asked
     assert place.written() == "gamma\n"
     prompted = place.steps_that_send(PROMPT)
 
@@ -116,7 +130,8 @@ def test_a_coding_agent_replays_three_times_and_another_prompt_is_named(
     drifted, report = place.replay(*case.agent(program, OTHER))
     assert (drifted.code, report["upstream_connections"]) == (40, 0), drifted.err
     (first,) = report["drifted"]
-    assert (first["step"], first["kind"], first["place"]) == (prompted[0], "history", "body")
+    assert first["step"] in prompted[: case.openings]
+    assert (first["kind"], first["place"]) == ("history", "body")
     assert first["detail"] == "the newest message differs"
     assert re.fullmatch(case.pointer, first["pointer"])
     assert PROMPT in first["recorded"]
@@ -131,7 +146,7 @@ def test_a_coding_agent_replays_on_another_day(
     case = CASES[name]
     program = case.program.at(programs)
     place = Workplace.make(tmp_path, case.variables, case.home)
-    recorded, _ = place.record(case.agent(program, PROMPT), Script(case.calls, FINAL), upstream_authority)
+    recorded, _ = place.record(case.agent(program, PROMPT), Script(case.calls, FINAL, careful=True), upstream_authority)
     assert recorded.code == 0, recorded.err
     assert case.dated is not None
     replayed, _ = place.replay(options=case.dated, variables={"TZ": other_day()})

@@ -93,7 +93,13 @@ class Workplace:
         return (self.checkout / "out.txt").read_text()
 
     def _run(self, *arguments: str, variables: Mapping[str, str]) -> Said:
-        own = {"HOME": str(self.home), "TERM": "dumb", "CI": "1", "OPENAI_API_KEY": "sk-test"}
+        own = {
+            "HOME": str(self.home),
+            "PWD": str(self.checkout),
+            "TERM": "dumb",
+            "CI": "1",
+            "OPENAI_API_KEY": "sk-test",
+        }
         own |= {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("DATA", "CONFIG", "CACHE", "STATE")}
         command = Command(self.base, {**own, "ANTHROPIC_API_KEY": "sk-ant-test", **self.variables, **variables})
         done = subprocess.run(
