@@ -56,7 +56,7 @@ class Socks(layer.Layer):
         except StopIteration as end:
             self._http = HttpLayer(self.context, HTTPMode.regular)
             yield from self._pass_on(events.Start())
-            yield from self._pass_on(events.DataReceived(client, end.value.connect))
+            yield from self._pass_on(events.DataReceived(client, end.value.head))
 
     def _pass_on(self, event: events.Event) -> _Run:
         """To the layer that takes us for a client of HTTP, whose answer to the CONNECT is told in SOCKS' words."""

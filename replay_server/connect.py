@@ -141,7 +141,7 @@ class Front(asyncio.Protocol):
             if first == socks.VERSION:
                 asked = await shake_hands(transport, peek)
         if asked is not None:
-            head, is_connect = asked.connect, True
+            head, is_connect = asked.head, True
         if not is_connect:
             if first == _TLS_HANDSHAKE:
                 await self._secure(transport, None)

@@ -63,12 +63,12 @@ def private_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def own_environment(private_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the user's own stores, settings and proxies out of every test."""
+    """Keep the user's own stores, settings and proxies out of every test, and whether a CI runs it."""
     home = next(private_homes)
     for kind in ("DATA", "CONFIG", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(home / kind.lower()))
     for name in list(os.environ):
-        if name.upper() in PROXY_VARIABLES or name.startswith("EDGETAPE_"):
+        if name.upper() in PROXY_VARIABLES or name.startswith("EDGETAPE_") or name == "CI":
             monkeypatch.delenv(name)
 
 

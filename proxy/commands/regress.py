@@ -77,6 +77,7 @@ def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]
             talk.say(f"{len(outcomes)} of {len(cases)} {mark}: {outcome.case.name or outcome.case.word}: {verdict}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    outcomes.sort(key=lambda outcome: cases.index(outcome.case))  # as they were asked for, whichever ended first
     return _tell(talk, shared, outcomes, given)
 
 

@@ -40,7 +40,7 @@ class Asked:
     password: bytes = b""
 
     @property
-    def connect(self) -> bytes:
+    def head(self) -> bytes:
         """The same as a CONNECT request (RFC 9110, section 9.3.6)."""
         place = self.host + b":%d" % self.port
         said = base64.b64encode(self.user + b":" + self.password)

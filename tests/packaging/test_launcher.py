@@ -12,6 +12,7 @@ def test_ctrl_c_while_modules_load_ends_it_without_a_traceback(tmp_path: Path) -
     (tmp_path / "edgetape" / "proxy").mkdir(parents=True)
     shutil.copy(ROOT / "proxy/launcher.py", tmp_path / "edgetape/__init__.py")
     (tmp_path / "edgetape/proxy/__init__.py").touch()
+    shutil.copy(ROOT / "proxy/pace.py", tmp_path / "edgetape/proxy/pace.py")
     (tmp_path / "edgetape/proxy/cli.py").write_text("raise KeyboardInterrupt")
     command = [sys.executable, "-c", "import edgetape; edgetape.main()"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)

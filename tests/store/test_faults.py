@@ -192,9 +192,8 @@ def test_a_full_database_says_so_and_goes_on_when_there_is_room(tmp_path: Path, 
     ((pages,),) = opened[0].execute("PRAGMA page_count").fetchall()
     opened[0].execute(f"PRAGMA max_page_count={pages + 60}")
     source = sample.source()
-    tickets = [made.note(run, source.randbytes(3000)) for _ in range(200)]
-    for ticket in tickets:
-        story._on_disk(ticket)
+    for _ in range(200):
+        story._on_disk(made.note(run, source.randbytes(3000)))
     assert 0 < story.kept < 200
     opened[0].execute("PRAGMA max_page_count=100000")
     assert story._on_disk(made.note(run, b"there is room again"))

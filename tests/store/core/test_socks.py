@@ -38,14 +38,14 @@ def talk(sent: bytes) -> tuple[Asked, bytes, bytes]:
 def test_a_connection_is_asked_for_by_address_or_name(place: bytes, host: bytes, port: int) -> None:
     asked, told, left = talk(PLAIN + b"\x05\x01\x00" + place + b"early")
     assert (asked, told, left) == (Asked(host, port), b"\x05\x00", b"early")
-    assert asked.connect == b"CONNECT %s:%d HTTP/1.1\r\nHost: %s:%d\r\n\r\n" % (host, port, host, port)
+    assert asked.head == b"CONNECT %s:%d HTTP/1.1\r\nHost: %s:%d\r\n\r\n" % (host, port, host, port)
 
 
 def test_user_name_and_password_are_taken_where_they_are_offered() -> None:
     asked, told, _ = talk(LOGGED_IN + b"\x05\x01\x00\x03\x01h\x00\x50")
     assert asked == Asked(b"h", 80, b"run", b"x")
     assert told == b"\x05\x02\x01\x00"
-    assert b"\r\nProxy-Authorization: Basic cnVuOng=\r\n" in asked.connect
+    assert b"\r\nProxy-Authorization: Basic cnVuOng=\r\n" in asked.head
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ def test_nothing_in_a_name_gets_out_of_its_place(name: bytes, user: bytes, passw
     except Refused:
         return
     assert left == b""
-    lines = asked.connect.split(b"\r\n")
+    lines = asked.head.split(b"\r\n")
     assert lines[0].split(b" ") == [b"CONNECT", name + b":80", b"HTTP/1.1"]
     assert len(lines) == (5 if user or password else 4)
