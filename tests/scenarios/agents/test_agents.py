@@ -37,6 +37,7 @@ class Case:
     pointer: str
     dated: Sequence[str] | None = None
     openings: int = 1
+    over_socket: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     home: Mapping[str, str] = field(default_factory=dict)
 
@@ -45,6 +46,7 @@ class Case:
         return [program, *(prompt if word == "PROMPT" else word for word in self.line)]
 
 
+CODEX = Program("npm", "@openai/codex@0", "node_modules/@openai/codex-linux-*/vendor/*/bin/codex")
 CASES = {
     "mini-swe-agent": Case(
         program=Program("pip", "mini-swe-agent>=2.4,<3", "python/bin/mini"),
@@ -83,7 +85,7 @@ CASES = {
         home={"config/opencode/opencode.json": '{"permission": {"bash": "allow"}}'},
     ),
     "Codex": Case(
-        program=Program("npm", "@openai/codex@0", "node_modules/@openai/codex-linux-*/vendor/*/bin/codex"),
+        program=CODEX,
         line=("exec", "--skip-git-repo-check", "--json", "PROMPT"),
         calls=(ToolCall("exec_command", {"cmd": SHELL}),),
         target="POST /v1/responses",
@@ -103,6 +105,22 @@ wire_api = "responses"
 """
         },
     ),
+    "Codex over a WebSocket": Case(
+        program=CODEX,
+        line=("exec", "--skip-git-repo-check", "--json", "PROMPT"),
+        calls=(ToolCall("exec_command", {"cmd": SHELL}),),
+        target="response.create",
+        pointer="/input/[0-9]+/content/0/text",
+        over_socket=True,
+        variables={"CODEX_API_KEY": "sk-test"},
+        home={
+            ".codex/config.toml": """
+model = "gpt-5-codex"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+"""
+        },
+    ),
 }
 
 
@@ -113,13 +131,13 @@ def test_a_coding_agent_replays_three_times_and_another_prompt_is_named(
     case = CASES[name]
     program = case.program.at(programs)
     place = Workplace.make(tmp_path, case.variables, case.home)
-    recorded, asked = place.record(
-        case.agent(program, PROMPT), Script(case.calls, FINAL, careful=True), upstream_authority
-    )
+    script = Script(case.calls, FINAL, careful=True)
+    agent = case.agent(program, PROMPT)
+    recorded, asked = place.record(agent, script, upstream_authority, over_socket=case.over_socket)
     assert recorded.code == 0, recorded.err
     assert asked.count(case.target) == case.openings + 1, asked
     assert place.written() == "gamma\n"
-    prompted = place.steps_that_send(PROMPT)
+    prompted = place.steps_to("/v1/responses") if case.over_socket else place.steps_that_send(PROMPT)
 
     for _ in range(3):
         replayed, report = place.replay()

@@ -16,6 +16,7 @@ from tests.support.command import Command, Said
 from tests.support.dialogue import Script
 from tests.support.processes import running_module
 from tests.support.provider import Options, serving
+from tests.support.responses_socket import socket_serving
 
 SECONDS_MAX = 150.0
 NONE: Mapping[str, str] = MappingProxyType({})
@@ -64,10 +65,12 @@ class Workplace:
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(self.base / "template" / folder.name, folder, symlinks=True)
 
-    def record(self, agent: Sequence[str], script: Script, authority: Authority) -> tuple[Said, list[str]]:
+    def record(
+        self, agent: Sequence[str], script: Script, authority: Authority, *, over_socket: bool = False
+    ) -> tuple[Said, list[str]]:
         """One recording, the scripted provider standing for every server; and what the provider was asked for."""
         self.refresh()
-        with _world(script, authority) as (proxy, seen):
+        with (_socket_world if over_socket else _world)(script, authority) as (proxy, seen):
             variables = {"HTTPS_PROXY": proxy, "HTTP_PROXY": proxy}
             said = self._run("record", "--upstream-ca", str(authority.root), "--", *agent, variables=variables)
             return said, seen()
@@ -87,6 +90,10 @@ class Workplace:
         """The steps of the recording whose request has this text in its body."""
         sent = text.encode()
         return [step for step, one in enumerate(kept(self.base / "store"), start=1) if sent in one.sent]
+
+    def steps_to(self, path: str) -> list[int]:
+        """The steps of the recording that ask for an address with this end."""
+        return [step for step, one in enumerate(kept(self.base / "store"), start=1) if one.place.endswith(path)]
 
     def written(self) -> str:
         """What the agent left in out.txt."""
@@ -124,6 +131,17 @@ def _world(script: Script, authority: Authority) -> Iterator[tuple[str, Any]]:
         running_module("tests.support.forward_proxy", "--to", str(provider.port)) as proxy,
     ):
         yield proxy.url, lambda: [f"{seen.method} {seen.target}" for seen in provider.seen()]
+
+
+@contextmanager
+def _socket_world(script: Script, authority: Authority) -> Iterator[tuple[str, Any]]:
+    """The same with a provider that is asked over a WebSocket; what was asked are its messages that want an answer."""
+    issued = authority.issue(*HOSTS)
+    with (
+        socket_serving((issued.certificate, issued.key), script) as provider,
+        running_module("tests.support.forward_proxy", "--to", str(provider.port)) as proxy,
+    ):
+        yield proxy.url, lambda: [str(body["type"]) for body in provider.asked if body.get("generate") is not False]
 
 
 def _below(folder: str, files: Mapping[str, str]) -> dict[str, str]:
