@@ -10,13 +10,19 @@ from urllib.parse import unquote
 
 import zstandard
 
-from tests.support import anthropic_shape, openai_shape, responses_shape
+from tests.support import anthropic_shape, gemini_shape, openai_shape, responses_shape
 from tests.support.dialogue import EPOCH_S, Json, Script, Turn, encode, plan
 from tests.support.tables import Tables, rows_for
 from tests.support.wire import Answer, Headers, Request
 
 MODELS = ("scripted-1", "scripted-2")
-MODEL_PATHS = {"completions": "/chat/completions", "messages": "/messages", "responses": "/responses"}
+MODEL_PATHS = {
+    "completions": "/chat/completions",
+    "messages": "/messages",
+    "responses": "/responses",
+    "contents": "enerateContent",
+}
+CONVERSATIONS = {"responses": "input", "contents": "contents"}
 
 
 def answer(request: Request, number: int, script: Script, tables: Tables) -> Answer:
@@ -90,13 +96,17 @@ def _model(request: Request, number: int, script: Script, shape: str) -> Answer:
         body = json.loads(decoded_body(request))
     except ValueError:
         return error_answer(number, 400, b"Bad Request", "the body is not JSON")
-    member = "input" if shape == "responses" else "messages"
+    member = CONVERSATIONS.get(shape, "messages")
     if not isinstance(body, dict) or not isinstance(body.get(member), list):
         return error_answer(number, 400, b"Bad Request", f"{member} is missing")
     turn = plan(body, number, script)
-    if body.get("stream"):
+    if body.get("stream") or request.path.endswith(":streamGenerateContent"):
         return stream_answer(number, _events(shape, turn, body), float(request.query.get("ms", "0")) / 1000)
-    wholes = {"messages": anthropic_shape.message, "responses": responses_shape.response}
+    wholes = {
+        "messages": anthropic_shape.message,
+        "responses": responses_shape.response,
+        "contents": gemini_shape.content,
+    }
     headers = (*_common(number), (b"Content-Type", b"application/json"))
     return Answer(200, b"OK", headers, (wholes.get(shape, openai_shape.completion)(turn),))
 
@@ -106,5 +116,7 @@ def _events(shape: str, turn: Turn, body: dict[str, Json]) -> tuple[bytes, ...]:
         return anthropic_shape.events(turn)
     if shape == "responses":
         return responses_shape.events(turn)
+    if shape == "contents":
+        return gemini_shape.events(turn)
     options = body.get("stream_options")
     return openai_shape.events(turn, isinstance(options, dict) and bool(options.get("include_usage")))

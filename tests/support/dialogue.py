@@ -17,6 +17,7 @@ from dataclasses import dataclass
 type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
 
 EPOCH_S = 1_767_225_600  # 2026-01-01T00:00:00Z
+CONVERSATION = ("messages", "input", "contents")
 SENTENCES = (
     "The clause is ordinary and needs no change.",
     "The clause limits liability to the fees paid in the last year.",
@@ -76,7 +77,7 @@ def parse_script(text: str, salt: str = "") -> Script:
 
 def plan(body: Mapping[str, Json], number: int, script: Script) -> Turn:
     """Decide the answer to a chat, messages or responses request."""
-    messages = body.get("messages", body.get("input"))
+    messages = next((body[name] for name in CONVERSATION if name in body), [])
     conversation = json.dumps([body.get("system"), messages], sort_keys=True)
     done = _tool_results(messages if isinstance(messages, list) else [])
     model = str(body.get("model", "scripted-1"))
@@ -102,11 +103,15 @@ def _tool_results(messages: Sequence[Json]) -> int:
     for message in messages:
         if not isinstance(message, dict):
             continue
-        content = message.get("content")
+        content = message.get("content", message.get("parts"))
         blocks = content if isinstance(content, list) else []
         count += message.get("role") == "tool" or message.get("type") == "function_call_output"
-        count += sum(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
+        count += sum(isinstance(block, dict) and _is_result(block) for block in blocks)
     return count
+
+
+def _is_result(block: Mapping[str, Json]) -> bool:
+    return block.get("type") == "tool_result" or "functionResponse" in block
 
 
 def encode(value: Json) -> bytes:

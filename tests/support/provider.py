@@ -11,6 +11,7 @@ In a test `with serving(Options(...)) as provider:` runs it on a thread: `provid
                                 (`?ms=N`: N ms between them)
     POST .../messages           an Anthropic message, or its events
     POST .../responses          an OpenAI response, or its events
+    POST ...enerateContent      what Gemini answers, or (streamGenerateContent) its event
     GET .../models              a list of models
     GET /DB/TABLE.json          rows, when `--tables` has {"DB/TABLE": [row, ...]} (see tables.py)
     GET /_seen                  every request so far: n, line, head_b64, headers, body_b64, chunk_lengths,

@@ -73,6 +73,20 @@ CASES = {
         dated=(),
         variables={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
     ),
+    "Gemini CLI": Case(
+        program=Program("npm", "@google/gemini-cli@0", "node_modules/.bin/gemini"),
+        line=("-p", "PROMPT", "--yolo", "-m", "gemini-2.5-flash"),
+        calls=(ToolCall("run_shell_command", {"command": SHELL, "description": "Write a word"}),),
+        target="POST /v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+        pointer="/contents/0/parts/[0-9]+/text",
+        dated=(),
+        variables={"GEMINI_API_KEY": "AIza-test", "GEMINI_CLI_TRUST_WORKSPACE": "true"},
+        home={
+            ".gemini/settings.json": """
+{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}}
+"""
+        },
+    ),
     "opencode": Case(
         program=Program("npm", "opencode-ai@1", "node_modules/opencode-linux-*/bin/opencode"),
         line=("run", "-m", "anthropic/claude-sonnet-4-5", "PROMPT"),

@@ -27,6 +27,7 @@ HOSTS = (
     "ab.chatgpt.com",
     "api.github.com",
     "github.com",
+    "generativelanguage.googleapis.com",
 )
 
 
