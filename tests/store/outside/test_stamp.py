@@ -131,20 +131,19 @@ def we_trust(raw: bytes, content: bytes, root: Path) -> bool:
     return read.is_of(content)
 
 
-def test_openssl_trusts_what_we_trust_and_nothing_else(
-    authority: TimeAuthority, tmp_path: Path, sample: Sample
-) -> None:
+def test_openssl_trusts_whatever_we_trust(authority: TimeAuthority, tmp_path: Path, sample: Sample) -> None:
     raw, other = authority.stamp(NOTE), TimeAuthority(tmp_path / "tsa")
     cases = [(raw, NOTE, authority.root), (raw, NOTE + b"x", authority.root), (raw, NOTE, other.root)]
     cases += [(authority.stamp(NOTE, "sha512"), NOTE, authority.root), (b"junk", NOTE, authority.root)]
+    verdicts = [(we_trust(*each), openssl_trusts(*each, tmp_path)) for each in cases]
+    assert verdicts == [(True, True), (False, False), (False, False), (True, True), (False, False)]
     source = sample.source()
     for _ in range(sample.count(40, 2000)):
         at = source.randrange(len(raw))
-        cases.append((raw[:at] + bytes([raw[at] ^ 1 << source.randrange(8)]) + raw[at + 1 :], NOTE, authority.root))
-    verdicts = [(we_trust(*each), openssl_trusts(*each, tmp_path)) for each in cases]
-    assert [number for number, (ours, theirs) in enumerate(verdicts) if ours != theirs] == []
-    assert verdicts[0] == (True, True)
-    assert (False, False) in verdicts
+        changed = raw[:at] + bytes([raw[at] ^ 1 << source.randrange(8)]) + raw[at + 1 :]
+        # The other way round it need not be: openssl reads over a few bytes that nobody signed, such as the letters'
+        # case in a name and what stands for "no parameters", where we refuse what is not spelled as it has to be.
+        assert not we_trust(changed, NOTE, authority.root) or openssl_trusts(changed, NOTE, authority.root, tmp_path)
 
 
 def test_no_garbage_gets_past_the_reader_but_as_a_sentence(authority: TimeAuthority, sample: Sample) -> None:
