@@ -1,19 +1,17 @@
 """Ends the runs whose writers died, in the caller's transaction (docs/format.md, sections 4-5)."""
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 from store.core.errors import EdgetapeError
+from store.database.connection import Connection
 from store.lease import inherited
 from store.livelogs import LiveLogs
 
-type Close = Callable[[sqlite3.Connection, str], object]
+type Close = Callable[[Connection, str], object]
 
 
-def adopt(
-    connection: sqlite3.Connection, leases: Path, owner: str, logs: LiveLogs, close: Close
-) -> dict[str, Exception]:
+def adopt(connection: Connection, leases: Path, owner: str, logs: LiveLogs, close: Close) -> dict[str, Exception]:
     """Lets `close` end every run that a dead writer left open; those that it could not end, and why.
 
     A damaged run stays as it is: it must not keep others out.
@@ -27,7 +25,7 @@ def adopt(
     return refused
 
 
-def _tried(connection: sqlite3.Connection, run: str, logs: LiveLogs, close: Close) -> Exception | None:
+def _tried(connection: Connection, run: str, logs: LiveLogs, close: Close) -> Exception | None:
     connection.execute("SAVEPOINT adopted")
     marks = logs.mark()
     refused: Exception | None = None

@@ -3,7 +3,6 @@
 docs/format.md, sections 6 and 9. Whoever calls this has verified them.
 """
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from store.core.draft import Opening
 from store.core.errors import InvalidEvent
 from store.core.model import RunClose, RunOpen, is_step
 from store.core.shape import type_name
+from store.database.connection import Connection
 from store.livelogs import LiveLogs
 
 
@@ -31,7 +31,7 @@ class Arrival:
     erased: Sequence[leaf.PayloadErased] = ()
 
 
-def take_in(connection: sqlite3.Connection, logs: LiveLogs, arrivals: Sequence[Arrival], origin: str, ts: str) -> None:
+def take_in(connection: Connection, logs: LiveLogs, arrivals: Sequence[Arrival], origin: str, ts: str) -> None:
     """Writes runs into the store `origin`, inside the caller's transaction.
 
     Raises InvalidEvent for a run that is here already, or comes from here.
@@ -48,7 +48,7 @@ def take_in(connection: sqlite3.Connection, logs: LiveLogs, arrivals: Sequence[A
             vault.destroy(connection, each.run)  # as in the store that it comes from
 
 
-def _events(connection: sqlite3.Connection, logs: LiveLogs, arrival: Arrival) -> None:
+def _events(connection: Connection, logs: LiveLogs, arrival: Arrival) -> None:
     logs.found(connection, arrival.run)
     for seq, raw in enumerate(arrival.events):
         envelopes.append(connection, arrival.run, seq, raw)
@@ -56,7 +56,7 @@ def _events(connection: sqlite3.Connection, logs: LiveLogs, arrival: Arrival) ->
         journal.keep(connection, logs, arrival.run, seq, kind, arrival.openings.get(seq, ()))
 
 
-def _catalogue(connection: sqlite3.Connection, arrival: Arrival) -> None:
+def _catalogue(connection: Connection, arrival: Arrival) -> None:
     happened = [event.decode(raw) for raw in arrival.events]
     opened, last = happened[0].facts, happened[-1]
     assert isinstance(opened, RunOpen)

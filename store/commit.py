@@ -14,7 +14,6 @@ Rules kept here:
 
 import contextlib
 import queue
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from store.core.errors import EdgetapeError, InvalidEvent, StoreUnusable
 from store.database import explained, transaction
+from store.database.connection import FAULTS, Connection
 from store.journal import Appended
 from store.livelogs import LiveLogs
 from store.ticket import Ticket
@@ -32,9 +32,9 @@ BATCH_S_MAX = 0.010
 UNHURRIED_S = 0.020
 _TIDY_MS_MAX = 200
 
-type Apply = Callable[[sqlite3.Connection], Appended | None]
+type Apply = Callable[[Connection], Appended | None]
 type Prepare = Callable[[], Apply]
-type Afterwards = Callable[[sqlite3.Connection], None]
+type Afterwards = Callable[[Connection], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _Prepared:
 class Committer:
     """Owns the connection: everything that is written goes through `submit`. `logs` go with its transactions."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, logs: LiveLogs, rhythm: Rhythm) -> None:
+    def __init__(self, connection: Connection, path: Path, logs: LiveLogs, rhythm: Rhythm) -> None:
         self._connection = connection
         self._logs = logs
         self._path = path
@@ -102,7 +102,7 @@ class Committer:
             self._stopped = True
         self._thread.join()
         # The last writer leaves one file behind, not a file and its log; a reader in our way is no reason to wait.
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*FAULTS):
             self._connection.execute(f"PRAGMA busy_timeout={_TIDY_MS_MAX}")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
@@ -185,7 +185,7 @@ class Committer:
         marks = self._logs.mark()
         try:
             ticket.placed = prepared.apply(self._connection)
-        except (sqlite3.Error, OSError):
+        except (*FAULTS, OSError):
             raise
         except Exception as error:  # noqa: BLE001  # see above
             self._connection.execute("ROLLBACK TO work")

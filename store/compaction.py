@@ -8,13 +8,13 @@ Rules kept here:
 - What cannot be read stays as it is.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from store import condensation, database, journal, payloads, vault
 from store.core.errors import EdgetapeError
+from store.database.connection import Connection
 from store.founding import founding
 from store.payloads import fetching, spans
 from store.splices import stream
@@ -49,7 +49,7 @@ class Sealed:
         return sum(len(block.stored) for block in self.blocks)
 
 
-def sealed(connection: sqlite3.Connection, run: str, vault: Vault) -> Sealed | None:
+def sealed(connection: Connection, run: str, vault: Vault) -> Sealed | None:
     """A run's blocks as tight as they get; None when they are that already. Raises Malformed for a damaged log,
     KeyUnavailable.
     """
@@ -67,7 +67,7 @@ def sealed(connection: sqlite3.Connection, run: str, vault: Vault) -> Sealed | N
     return tight if tight.after_bytes < tight.before_bytes or len(blocks) < len(found) else None
 
 
-def swap(connection: sqlite3.Connection, found: Sealed) -> bool:
+def swap(connection: Connection, found: Sealed) -> bool:
     """Puts the tighter blocks in the place of the others, in the caller's transaction; whether it could."""
     if spans(connection, found.run) != found.before or vault.wrapped(connection, found.run) != found.wrapped:
         return False
@@ -75,7 +75,7 @@ def swap(connection: sqlite3.Connection, found: Sealed) -> bool:
     return True
 
 
-def log_bytes(connection: sqlite3.Connection, run: str) -> int:
+def log_bytes(connection: Connection, run: str) -> int:
     """The length of a run's log."""
     query = "SELECT COALESCE(MAX(start + length), 0) FROM blocks WHERE run = ?"
     return int(connection.execute(query, (run,)).fetchone()[0])
@@ -110,7 +110,7 @@ def compact(folder: Path, keys: Path, runs: list[str], told: Callable[[Compacted
         connection.close()
 
 
-def _compacted(connection: sqlite3.Connection, run: str, vault: Vault) -> Iterator[Compacted]:
+def _compacted(connection: Connection, run: str, vault: Vault) -> Iterator[Compacted]:
     last = journal.head(connection, run)
     if last is None or last.type != "run.close":
         return
@@ -130,7 +130,7 @@ def _compacted(connection: sqlite3.Connection, run: str, vault: Vault) -> Iterat
         yield Compacted(run, before, after, failure)
 
 
-def _held_bytes(connection: sqlite3.Connection, run: str) -> int:
+def _held_bytes(connection: Connection, run: str) -> int:
     """What the values of all rows of a run take."""
     return sum(
         int(connection.execute(f"SELECT TOTAL({lengths}) FROM {table} WHERE run = ?", (run,)).fetchone()[0])
@@ -138,7 +138,7 @@ def _held_bytes(connection: sqlite3.Connection, run: str) -> int:
     )
 
 
-def _give_back(connection: sqlite3.Connection) -> bool:
+def _give_back(connection: Connection) -> bool:
     connection.execute("PRAGMA busy_timeout=0")
     return database.write_anew(connection)
 

@@ -4,7 +4,6 @@ Where sealing fails the bodies stay as they are, which is right too: `edgetape c
 """
 
 import contextlib
-import sqlite3
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
@@ -14,6 +13,7 @@ from store import compaction, condensation, database, envelopes, journal
 from store.commit import Committer
 from store.condensation import Step
 from store.core.errors import EdgetapeError
+from store.database.connection import FAULTS, Connection
 from store.vault import Vault
 
 
@@ -26,9 +26,9 @@ class Compactor:
         self._committer = committer
         self._thread = ThreadPoolExecutor(1, "edgetape-compactor")
 
-    def seal(self, connection: sqlite3.Connection, run: str) -> None:
+    def seal(self, connection: Connection, run: str) -> None:
         """Seals a closed run; in the committer's thread, between its transactions."""
-        with contextlib.suppress(sqlite3.Error, EdgetapeError):
+        with contextlib.suppress(*FAULTS, EdgetapeError):
             bodies, events = compaction.log_bytes(connection, run), envelopes.row_bytes(connection, run)
             if bodies > compaction.AT_ONCE_BYTES_MAX or events > condensation.AT_ONCE_BYTES_MAX:
                 with contextlib.suppress(RuntimeError):  # the writer is being closed
@@ -42,7 +42,7 @@ class Compactor:
                 for step in condensation.steps(connection, run):
                     step(connection)
 
-    def seal_closed(self, connection: sqlite3.Connection, runs: Iterable[str]) -> None:
+    def seal_closed(self, connection: Connection, runs: Iterable[str]) -> None:
         """Seals those of these runs that are closed; as `seal` does."""
         for run in runs:
             last = journal.head(connection, run)
@@ -55,7 +55,7 @@ class Compactor:
         self._thread.shutdown()
 
     def _seal_aside(self, run: str) -> None:
-        with contextlib.suppress(sqlite3.Error, EdgetapeError):
+        with contextlib.suppress(*FAULTS, EdgetapeError):
             connection = database.open_for_reading(self._folder)
             try:
                 # One of its own: the other is in use by the committer's thread.
@@ -71,7 +71,7 @@ class Compactor:
     def _commit(self, step: Step) -> None:
         """Returns when it is on disk."""
 
-        def apply(connection: sqlite3.Connection) -> None:
+        def apply(connection: Connection) -> None:
             step(connection)
 
         self._committer.submit(lambda: apply).result()

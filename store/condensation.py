@@ -6,7 +6,6 @@ Rules kept here:
 - What is damaged, or no canonical bytes, stays as it is.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -14,6 +13,7 @@ from itertools import islice
 from store import envelopes, openings
 from store.core import digest
 from store.core.errors import Malformed
+from store.database.connection import Connection
 from store.envelopes import Envelope
 from store.sealed import envelopes as sealed
 from store.sealed.envelopes import EventBlock
@@ -22,10 +22,10 @@ from store.sealed.openings import pack as pack_openings
 # What a writer moves at once: some ten milliseconds.
 AT_ONCE_BYTES_MAX = 1 << 17
 
-type Step = Callable[[sqlite3.Connection], object]
+type Step = Callable[[Connection], object]
 
 
-def steps(connection: sqlite3.Connection, run: str) -> Iterator[Step]:
+def steps(connection: Connection, run: str) -> Iterator[Step]:
     """What is to be done for the closed run `run`: each step in a transaction, before the next one is asked for.
 
     Raises Malformed for what no block can hold, and where a step was not done.
@@ -41,7 +41,7 @@ def steps(connection: sqlite3.Connection, run: str) -> Iterator[Step]:
         yield partial(openings.seal, block=pack_openings(run, rows), rows=rows)
 
 
-def _next_events(connection: sqlite3.Connection, run: str) -> EventBlock | None:
+def _next_events(connection: Connection, run: str) -> EventBlock | None:
     """The first events of a run that stand in rows of their own, as one block."""
     found = list(islice(envelopes.rows(connection, run), sealed.EVENTS_MAX))
     found = found[: sealed.fitting(len(each.raw) for each in found)]

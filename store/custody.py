@@ -5,7 +5,6 @@ the new key signs the log. Whatever is cut off in between leaves a store whose k
 """
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnu
 from store.core.event import timestamp
 from store.core.keyring import Keyring, Term
 from store.core.leaf import RevokeReason
+from store.database.connection import Connection
 from store.keys import Signer
 from store.signing import SigningKey
 from store.storekey import StoreKey
@@ -127,9 +127,7 @@ def revoke(folder: Path, keys: Path, word: str, reason: RevokeReason) -> Verifie
     return term.key
 
 
-def _enter(
-    connection: sqlite3.Connection, signer: Signer, by: VerifierKey, facts: leaf.KeyRotated | leaf.KeyRevoked
-) -> None:
+def _enter(connection: Connection, signer: Signer, by: VerifierKey, facts: leaf.KeyRotated | leaf.KeyRevoked) -> None:
     """Commits a leaf about keys while nobody signs, then signs the log with the key in force after it."""
     with signer.alone(), database.transaction(connection):
         founding.bring_up_to_date(connection, signer.keys)
@@ -152,7 +150,7 @@ def _named(keys: Keyring, word: str) -> Term:
 
 
 @contextlib.contextmanager
-def _opened(folder: Path, keys: Path) -> Iterator[tuple[sqlite3.Connection, Signer]]:
+def _opened(folder: Path, keys: Path) -> Iterator[tuple[Connection, Signer]]:
     database.demand(folder)
     with contextlib.closing(database.open_for_writing(folder)) as connection, database.explained(folder):
         yield connection, founding.signer_of(connection, keys)

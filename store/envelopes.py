@@ -5,12 +5,12 @@ it lies there, believed by nobody.
 """
 
 import heapq
-import sqlite3
 from collections.abc import Iterator
 from operator import attrgetter
 
 from store.cells import blob, exact, number, text
 from store.core import digest
+from store.database.connection import Connection
 from store.sealed import envelopes as sealed
 from store.sealed.envelopes import Envelope, EventBlock
 from store.sealed.order import ordered
@@ -27,24 +27,24 @@ _BLOCKS = (
 _LAST_BLOCK = "ORDER BY first DESC LIMIT 1"
 
 
-def in_order(connection: sqlite3.Connection, run: str) -> Iterator[Envelope]:
+def in_order(connection: Connection, run: str) -> Iterator[Envelope]:
     """The events of a run, in order of seq."""
     return heapq.merge(rows(connection, run), _from_blocks(connection, run), key=attrgetter("seq"))
 
 
-def rows(connection: sqlite3.Connection, run: str) -> Iterator[Envelope]:
+def rows(connection: Connection, run: str) -> Iterator[Envelope]:
     """Those of them that stand in rows of their own, in order of seq."""
     for row in connection.execute(f"{_ROWS} ORDER BY seq", (exact(run),)):
         yield Envelope(*row)
 
 
-def one(connection: sqlite3.Connection, run: str, seq: int) -> Envelope | None:
+def one(connection: Connection, run: str, seq: int) -> Envelope | None:
     """The event `seq` of a run."""
     found = _row(connection, f"{_ROWS} AND seq = ?2", exact(run), seq)
     return found or _of_block(_block(connection, f"{_BLOCKS} AND first <= ?2 {_LAST_BLOCK}", exact(run), seq), seq)
 
 
-def first(connection: sqlite3.Connection, run: str) -> Envelope | None:
+def first(connection: Connection, run: str) -> Envelope | None:
     """The event of a run that has the smallest seq; None when there is no such run."""
     in_row = _row(connection, f"{_ROWS} ORDER BY seq LIMIT 1", exact(run))
     block = _block(connection, f"{_BLOCKS} ORDER BY first LIMIT 1", exact(run))
@@ -53,7 +53,7 @@ def first(connection: sqlite3.Connection, run: str) -> Envelope | None:
     return _of_block(block, block.first)
 
 
-def last(connection: sqlite3.Connection, run: str) -> Envelope | None:
+def last(connection: Connection, run: str) -> Envelope | None:
     """The event of a run that has the greatest seq; None when there is no such run."""
     in_row = _row(connection, f"{_ROWS} ORDER BY seq DESC LIMIT 1", exact(run))
     block = _block(connection, f"{_BLOCKS} {_LAST_BLOCK}", exact(run))
@@ -62,26 +62,26 @@ def last(connection: sqlite3.Connection, run: str) -> Envelope | None:
     return _of_block(block, block.first + block.count - 1)
 
 
-def row_bytes(connection: sqlite3.Connection, run: str) -> int:
+def row_bytes(connection: Connection, run: str) -> int:
     """How many bytes the events of a run take that stand in rows of their own."""
     query = "SELECT TOTAL(LENGTH(event)) FROM events WHERE run = ?"
     return int(connection.execute(query, (run,)).fetchone()[0])
 
 
-def runs(connection: sqlite3.Connection) -> set[str]:
+def runs(connection: Connection) -> set[str]:
     """The ids of the runs that have events."""
     query = f"SELECT {text('run')} FROM events UNION SELECT {text('run')} FROM event_blocks"
     return {run for (run,) in connection.execute(query)}
 
 
-def append(connection: sqlite3.Connection, run: str, seq: int, raw: bytes) -> bytes:
+def append(connection: Connection, run: str, seq: int, raw: bytes) -> bytes:
     """Writes an event behind those of its run, in the caller's transaction; its event_hash (32 bytes)."""
     hashed = digest.event_hash(raw)
     connection.execute("INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)", (run, seq, hashed, raw))
     return hashed
 
 
-def seal(connection: sqlite3.Connection, block: EventBlock) -> None:
+def seal(connection: Connection, block: EventBlock) -> None:
     """Puts a block in the place of the rows that it covers, in the caller's transaction."""
     connection.execute(
         "INSERT INTO event_blocks (run, first, hashes, digits, text) VALUES (?, ?, ?, ?, ?)",
@@ -93,17 +93,17 @@ def seal(connection: sqlite3.Connection, block: EventBlock) -> None:
     )
 
 
-def _from_blocks(connection: sqlite3.Connection, run: str) -> Iterator[Envelope]:
+def _from_blocks(connection: Connection, run: str) -> Iterator[Envelope]:
     found = (EventBlock(*row) for row in connection.execute(f"{_BLOCKS} ORDER BY first", (exact(run),)))
     return ordered((block.first, sealed.restored(block)) for block in found)
 
 
-def _row(connection: sqlite3.Connection, query: str, *values: bytes | int) -> Envelope | None:
+def _row(connection: Connection, query: str, *values: bytes | int) -> Envelope | None:
     row = connection.execute(query, values).fetchone()
     return None if row is None else Envelope(*row)
 
 
-def _block(connection: sqlite3.Connection, query: str, *values: bytes | int) -> EventBlock | None:
+def _block(connection: Connection, query: str, *values: bytes | int) -> EventBlock | None:
     row = connection.execute(query, values).fetchone()
     return None if row is None else EventBlock(*row)
 

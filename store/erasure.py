@@ -8,13 +8,13 @@ Rules kept here:
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from store import database, envelopes, journal, log, openings, payloads, pending, standing
 from store.core import leaf
 from store.core.errors import EdgetapeError, Malformed
+from store.database.connection import Connection
 from store.openings import OpeningRow
 from store.splices import stream
 from store.splices.blocklog import BlockLog
@@ -59,7 +59,7 @@ class Body:
     bytes: int
 
 
-def affected(connection: sqlite3.Connection, erasure: Erasure) -> list[Body]:
+def affected(connection: Connection, erasure: Erasure) -> list[Body]:
     """The bodies that would be erased. Raises ErasureRefused when none may be."""
     held = standing.of_run(connection, erasure.run).hold
     if held is not None:
@@ -71,7 +71,7 @@ def affected(connection: sqlite3.Connection, erasure: Erasure) -> list[Body]:
     return sorted(kept, key=lambda body: (body.seq, body.pointer))
 
 
-def erase(connection: sqlite3.Connection, erasure: Erasure, vault: Vault, ts: str) -> None:
+def erase(connection: Connection, erasure: Erasure, vault: Vault, ts: str) -> None:
     """Erases, in the caller's transaction. Raises ErasureRefused, KeyUnavailable."""
     bodies = affected(connection, erasure)
     last = journal.head(connection, erasure.run)
@@ -90,7 +90,7 @@ def erase(connection: sqlite3.Connection, erasure: Erasure, vault: Vault, ts: st
     connection.execute(f"PRAGMA user_version={database.UNTIDY}")
 
 
-def tidy(connection: sqlite3.Connection) -> None:
+def tidy(connection: Connection) -> None:
     """Leaves no old byte in the file or beside it. Raises ErasureRefused while somebody else uses the store."""
     if not database.write_anew(connection):
         raise ErasureRefused(
@@ -100,13 +100,13 @@ def tidy(connection: sqlite3.Connection) -> None:
         )
 
 
-def tidy_if_due(connection: sqlite3.Connection) -> None:
+def tidy_if_due(connection: Connection) -> None:
     """Does what an erasure that was cut off, or hindered, left to do; as far as that can be done now."""
     if connection.execute("PRAGMA user_version").fetchone() == (database.UNTIDY,):
         database.write_anew(connection)
 
 
-def _destroy(connection: sqlite3.Connection, run: str) -> None:
+def _destroy(connection: Connection, run: str) -> None:
     """Everything of a run but its envelopes."""
     openings.delete(connection, run)
     payloads.delete(connection, run)
@@ -114,7 +114,7 @@ def _destroy(connection: sqlite3.Connection, run: str) -> None:
     destroy(connection, run)
 
 
-def _resplice(connection: sqlite3.Connection, erasure: Erasure, vault: Vault, *, tight: bool) -> None:
+def _resplice(connection: Connection, erasure: Erasure, vault: Vault, *, tight: bool) -> None:
     """Puts the bodies that stay together anew, under other keys, each opening with its own salt from now on."""
     run = erasure.run
     try:
@@ -133,7 +133,7 @@ def _resplice(connection: sqlite3.Connection, erasure: Erasure, vault: Vault, *,
 
 
 def _moved(
-    connection: sqlite3.Connection, old: RunKeys, new: RunKeys, kept: list[tuple[int, OpeningRow]], *, tight: bool
+    connection: Connection, old: RunKeys, new: RunKeys, kept: list[tuple[int, OpeningRow]], *, tight: bool
 ) -> Mapping[int, int]:
     """Where the bodies stand in the log that holds them alone, and is stored in the place of the other one, by where
     they stood.

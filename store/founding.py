@@ -6,7 +6,6 @@ docs/format.md, section 6.
 import base64
 import contextlib
 import secrets
-import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from store.core.checkpoint import VerifierKey
 from store.core.errors import Malformed, StoreUnusable
 from store.core.keyring import Keyring
 from store.database import transaction
+from store.database.connection import Connection
 from store.keys import Signer
 from store.signing import SigningKey
 
@@ -30,7 +30,7 @@ class Founding:
     vkey: str
 
 
-def founding(connection: sqlite3.Connection) -> Founding | None:
+def founding(connection: Connection) -> Founding | None:
     """What leaf 0 of an existing store says; None in a store without leaves. Raises Malformed for a leaf 0 that is
     none.
     """
@@ -43,7 +43,7 @@ def founding(connection: sqlite3.Connection) -> Founding | None:
     return Founding(facts.origin, facts.vkey)
 
 
-def keyring(connection: sqlite3.Connection) -> Keyring | None:
+def keyring(connection: Connection) -> Keyring | None:
     """The keys of an existing store, as its log has them; None in a store without leaves.
 
     Raises Malformed, StoreUnusable.
@@ -56,7 +56,7 @@ def keyring(connection: sqlite3.Connection) -> Keyring | None:
     return keys
 
 
-def bring_up_to_date(connection: sqlite3.Connection, keys: Keyring) -> None:
+def bring_up_to_date(connection: Connection, keys: Keyring) -> None:
     """Takes in the leaves about keys that came since. One that is not rightly signed changes nothing."""
     end = log.size(connection)
     rows = connection.execute(
@@ -69,7 +69,7 @@ def bring_up_to_date(connection: sqlite3.Connection, keys: Keyring) -> None:
     keys.seen = max(end, keys.seen)
 
 
-def signer_of(connection: sqlite3.Connection, keys: Path) -> Signer:
+def signer_of(connection: Connection, keys: Path) -> Signer:
     """The signer of an existing store. Raises KeyUnavailable, StoreUnusable."""
     known = keyring(connection)
     if known is None:
@@ -77,7 +77,7 @@ def signer_of(connection: sqlite3.Connection, keys: Path) -> Signer:
     return Signer.load(keys, known)
 
 
-def found(connection: sqlite3.Connection, keys: Path, ts: str) -> Signer:
+def found(connection: Connection, keys: Path, ts: str) -> Signer:
     """The signer of this store; a new store gets its origin, its key and leaf 0. Raises KeyUnavailable,
     StoreUnusable.
     """
@@ -90,7 +90,7 @@ def found(connection: sqlite3.Connection, keys: Path, ts: str) -> Signer:
     return Signer.load(keys, known)
 
 
-def begin(connection: sqlite3.Connection, keys: Path, ts: str, key: SigningKey | None = None) -> Signer:
+def begin(connection: Connection, keys: Path, ts: str, key: SigningKey | None = None) -> Signer:
     """Gives a new store its origin, its signing key (a new file, if none is given), its store key and leaf 0, in the
     caller's transaction.
     """

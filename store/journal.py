@@ -6,7 +6,6 @@ Rules kept here:
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, cast
@@ -15,6 +14,7 @@ from store import envelopes, log, openings, pending
 from store.core import digest, draft, event, leaf, merkle, shape
 from store.core.errors import InvalidEvent, Malformed
 from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen, is_step
+from store.database.connection import Connection
 from store.livelogs import LiveLogs
 from store.recall import Head
 
@@ -50,7 +50,7 @@ class Weighed:
         return replace(self, members={**self.members, name: seq})
 
 
-def head(connection: sqlite3.Connection, run: str) -> Head | None:
+def head(connection: Connection, run: str) -> Head | None:
     """The last event of `run`; None when there is no such run."""
     last = envelopes.last(connection, run)
     if last is None:
@@ -60,7 +60,7 @@ def head(connection: sqlite3.Connection, run: str) -> Head | None:
 
 
 def open_run(
-    connection: sqlite3.Connection, logs: LiveLogs, origin: str, run: str, owner: str, weighed: Weighed, now: Now
+    connection: Connection, logs: LiveLogs, origin: str, run: str, owner: str, weighed: Weighed, now: Now
 ) -> Appended:
     """Writes event 0 of a new run, its leaf, its row in the catalogue and the lease of the writer `owner`."""
     leaves = log.size(connection)
@@ -92,7 +92,7 @@ def open_run(
     return appended
 
 
-def append(connection: sqlite3.Connection, logs: LiveLogs, run: str, weighed: Weighed, now: Now) -> Appended:
+def append(connection: Connection, logs: LiveLogs, run: str, weighed: Weighed, now: Now) -> Appended:
     """Adds one event at the end of an open run. Raises InvalidEvent when there is no such run, or it is closed."""
     last = logs.recall.heads.get(run) or head(connection, run)
     if last is None:
@@ -123,7 +123,7 @@ def closing(reason: CloseReason, partial: int, exit_code: int | None, *, dead: b
     )
 
 
-def close_run(connection: sqlite3.Connection, logs: LiveLogs, run: str, facts: RunClose, now: Now) -> Appended:
+def close_run(connection: Connection, logs: LiveLogs, run: str, facts: RunClose, now: Now) -> Appended:
     """Writes run.close, its leaf and the end of the lease. `n`, `head`, `root` and `counts` are filled in here."""
     tree = merkle.Tree()
     counts: dict[str, int] = {}
@@ -150,7 +150,7 @@ def close_run(connection: sqlite3.Connection, logs: LiveLogs, run: str, facts: R
     return appended
 
 
-def drop_pending(connection: sqlite3.Connection, run: str, req: int, weighed: Weighed) -> None:
+def drop_pending(connection: Connection, run: str, req: int, weighed: Weighed) -> None:
     """Deletes the pieces of a stream that its finished event now holds."""
     if weighed.members["type"] == "http.request.end":
         pending.drop(connection, run, req, upload=True)
@@ -158,7 +158,7 @@ def drop_pending(connection: sqlite3.Connection, run: str, req: int, weighed: We
         pending.drop(connection, run, req, upload=False)
 
 
-def note_heads(connection: sqlite3.Connection, ts: str) -> None:
+def note_heads(connection: Connection, ts: str) -> None:
     """Writes a run.head leaf for every run that has grown since its last one: done before each checkpoint."""
     grown = connection.execute("SELECT id FROM runs WHERE events > headed ORDER BY id").fetchall()
     for (run,) in grown:
@@ -169,7 +169,7 @@ def note_heads(connection: sqlite3.Connection, ts: str) -> None:
 
 
 def keep(
-    connection: sqlite3.Connection, logs: LiveLogs, run: str, seq: int, kind: str, opened: Iterable[draft.Opening]
+    connection: Connection, logs: LiveLogs, run: str, seq: int, kind: str, opened: Iterable[draft.Opening]
 ) -> None:
     """Keeps the openings of one event, of the type `kind`, and their bodies in the log of its run."""
     veil = logs.keys(connection, run).veil
@@ -178,7 +178,7 @@ def keep(
         openings.add(connection, run, seq, opening, place, veil)
 
 
-def _insert(connection: sqlite3.Connection, logs: LiveLogs, place: event.Place, weighed: Weighed) -> Appended:
+def _insert(connection: Connection, logs: LiveLogs, place: event.Place, weighed: Weighed) -> Appended:
     members, opened = weighed.members, list[draft.Opening]()
     if weighed.contents:
         veil = logs.keys(connection, place.run).veil

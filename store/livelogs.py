@@ -7,12 +7,12 @@ Rules kept here:
 - A log that nobody wrote into for a while gives its memory back.
 """
 
-import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store import payloads
+from store.database.connection import Connection
 from store.recall import Recall
 from store.splices.livelog import LiveLog
 from store.splices.splicer import Mark, Splicer
@@ -48,7 +48,7 @@ class LiveLogs:
     def __len__(self) -> int:
         return len(self._live)
 
-    def keys(self, connection: sqlite3.Connection, run: str) -> RunKeys:
+    def keys(self, connection: Connection, run: str) -> RunKeys:
         """The keys of a run as they are now. Raises KeyUnavailable; Malformed where they are gone or damaged."""
         known = self.recall.keys.get(run)
         if known is None:
@@ -57,12 +57,12 @@ class LiveLogs:
                 self.recall.keys[run] = known
         return known
 
-    def found(self, connection: sqlite3.Connection, run: str) -> RunKeys:
+    def found(self, connection: Connection, run: str) -> RunKeys:
         """The keys of a new run, which it is given here. Raises KeyUnavailable."""
         self._vault.make(connection, run)
         return self._vault.of(connection, run)
 
-    def add(self, connection: sqlite3.Connection, run: str, shelf: str, body: bytes) -> int:
+    def add(self, connection: Connection, run: str, shelf: str, body: bytes) -> int:
         """Adds a body of `run`; its place."""
         if run not in self._touched:
             live = self._current(connection, run)
@@ -79,7 +79,7 @@ class LiveLogs:
         for run, first in self._touched.items():
             self._live[run].log.undo(marks.get(run, first))
 
-    def flush(self, connection: sqlite3.Connection) -> None:
+    def flush(self, connection: Connection) -> None:
         """Stores what was added, before the commit."""
         for run in self._touched:
             change = self._live[run].log.flush()
@@ -116,7 +116,7 @@ class LiveLogs:
         """Forgets a run, when no transaction is open: nothing more is written into it."""
         self._live.pop(run, None)
 
-    def _current(self, connection: sqlite3.Connection, run: str) -> _Live:
+    def _current(self, connection: Connection, run: str) -> _Live:
         row = connection.execute(
             "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number DESC LIMIT 1", (run,)
         ).fetchone()

@@ -13,6 +13,7 @@ from pathlib import Path
 from store import database
 from store.core.digest import HASH_BYTES
 from store.core.errors import UnknownRun
+from store.database.connection import Connection
 from store.openings import of_run
 from store.sealed import envelopes, openings
 from store.sealed.envelopes import EventBlock
@@ -79,7 +80,7 @@ class _Value:
         return f"SELECT substr({self.column}, {self.start + 1}, {len(self.content)}) FROM {self.table} WHERE rowid = ?"
 
 
-def _values(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
+def _values(connection: Connection, run: str, seq: int) -> Iterator[_Value]:
     for table, column, pointer in (
         ("events", "event", "''"),
         ("openings", "salt", "pointer"),
@@ -93,7 +94,7 @@ def _values(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Val
     yield from _in_blocks(connection, run, seq)
 
 
-def _in_event_block(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
+def _in_event_block(connection: Connection, run: str, seq: int) -> Iterator[_Value]:
     query = (
         "SELECT rowid, run, first, hashes, digits, text FROM event_blocks WHERE run = ? AND first <= ?"
         " ORDER BY first DESC LIMIT 1"
@@ -108,7 +109,7 @@ def _in_event_block(connection: sqlite3.Connection, run: str, seq: int) -> Itera
                 yield _Value("event_blocks", "digits", rowid, "", block.digits[begin:end], begin)
 
 
-def _in_opening_block(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
+def _in_opening_block(connection: Connection, run: str, seq: int) -> Iterator[_Value]:
     query = (
         "SELECT rowid, run, first, digests, rows FROM opening_blocks WHERE run = ? AND first <= ?"
         " ORDER BY first DESC LIMIT 1"
@@ -119,7 +120,7 @@ def _in_opening_block(connection: sqlite3.Connection, run: str, seq: int) -> Ite
                 yield _Value("opening_blocks", "digests", rowid, row.pointer, row.sha256, at * HASH_BYTES)
 
 
-def _in_blocks(connection: sqlite3.Connection, run: str, seq: int) -> Iterator[_Value]:
+def _in_blocks(connection: Connection, run: str, seq: int) -> Iterator[_Value]:
     """The blocks that hold bytes of a piece: from its place on to the next one's."""
     placed = {(at, row.pointer): row.place for at, row in of_run(connection, run) if row.place is not None}
     for (at, pointer), place in sorted(placed.items()):

@@ -5,19 +5,18 @@ Rules kept here:
 - Every complete node of the tree is kept, so the root at any earlier size costs O(log n).
 """
 
-import sqlite3
-
 from store.core import merkle, proof
 from store.core.errors import StoreUnusable
 from store.core.leaf import Leaf, encode
+from store.database.connection import Connection
 
 
-def size(connection: sqlite3.Connection) -> int:
+def size(connection: Connection) -> int:
     """How many leaves the log has."""
     return int(connection.execute("SELECT COALESCE(MAX(position) + 1, 0) FROM leaves").fetchone()[0])
 
 
-def append(connection: sqlite3.Connection, ts: str, leaf: Leaf) -> int:
+def append(connection: Connection, ts: str, leaf: Leaf) -> int:
     """Appends a leaf and gives its position."""
     position = size(connection)
     raw = encode(ts, leaf)
@@ -27,37 +26,37 @@ def append(connection: sqlite3.Connection, ts: str, leaf: Leaf) -> int:
     return position
 
 
-def root_at(connection: sqlite3.Connection, leaves: int) -> bytes | None:
+def root_at(connection: Connection, leaves: int) -> bytes | None:
     """The root of the first `leaves` leaves (32 bytes); None when the log is shorter."""
     if leaves > size(connection):
         return None
     return merkle.fold(_subtrees(connection, leaves))
 
 
-def inclusion(connection: sqlite3.Connection, index: int, leaves: int) -> list[bytes]:
+def inclusion(connection: Connection, index: int, leaves: int) -> list[bytes]:
     """The audit path of leaf `index` in the log as it was with `leaves` leaves. Raises ValueError beyond its end."""
     _refuse_beyond(connection, leaves)
     return proof.inclusion(index, leaves, lambda level, position: _node(connection, level, position))
 
 
-def consistency(connection: sqlite3.Connection, old: int, new: int) -> list[bytes]:
+def consistency(connection: Connection, old: int, new: int) -> list[bytes]:
     """The proof that the first `new` leaves only add to the first `old`. Raises ValueError beyond the log's end."""
     _refuse_beyond(connection, new)
     return proof.consistency(old, new, lambda level, position: _node(connection, level, position))
 
 
-def newest_checkpoint(connection: sqlite3.Connection) -> bytes | None:
+def newest_checkpoint(connection: Connection) -> bytes | None:
     """The signed note over the most leaves."""
     row = connection.execute("SELECT note FROM checkpoints ORDER BY size DESC LIMIT 1").fetchone()
     return None if row is None else bytes(row[0])
 
 
-def sealed_size(connection: sqlite3.Connection) -> int:
+def sealed_size(connection: Connection) -> int:
     """How many leaves the newest checkpoint covers."""
     return int(connection.execute("SELECT COALESCE(MAX(size), 0) FROM checkpoints").fetchone()[0])
 
 
-def add_checkpoint(connection: sqlite3.Connection, leaves: int, note: bytes) -> None:
+def add_checkpoint(connection: Connection, leaves: int, note: bytes) -> None:
     """Keeps a signed note; one that another writer has kept for the same size is the same note."""
     connection.execute(
         "INSERT INTO checkpoints (size, note)"
@@ -66,16 +65,16 @@ def add_checkpoint(connection: sqlite3.Connection, leaves: int, note: bytes) -> 
     )
 
 
-def _refuse_beyond(connection: sqlite3.Connection, leaves: int) -> None:
+def _refuse_beyond(connection: Connection, leaves: int) -> None:
     if leaves > size(connection):
         raise ValueError(f"the log has fewer than {leaves} leaves")
 
 
-def _subtrees(connection: sqlite3.Connection, leaves: int) -> list[bytes]:
+def _subtrees(connection: Connection, leaves: int) -> list[bytes]:
     return [_node(connection, *place) for place in merkle.frontier(leaves)]
 
 
-def _node(connection: sqlite3.Connection, level: int, position: int) -> bytes:
+def _node(connection: Connection, level: int, position: int) -> bytes:
     row = connection.execute("SELECT hash FROM nodes WHERE level = ? AND position = ?", (level, position)).fetchone()
     if row is None:
         raise StoreUnusable(

@@ -1,14 +1,13 @@
 """Which run a word means that a person typed: `last`, a name, an id, the beginning of one."""
 
-import sqlite3
-
 from store import standing
 from store.core.errors import UnknownRun
+from store.database.connection import Connection
 
 _LAST = "last"
 
 
-def identify(connection: sqlite3.Connection, word: str) -> str:
+def identify(connection: Connection, word: str) -> str:
     """The id of the run that is meant. Raises UnknownRun, saying what comes near, or that it was pruned."""
     word = word.encode("utf-8", "backslashreplace").decode()  # an argument that is not UTF-8 (PEP 383) names no run
     if word == _LAST or word.startswith(f"{_LAST}:"):
@@ -30,7 +29,7 @@ def identify(connection: sqlite3.Connection, word: str) -> str:
     return str(ids[0][0])
 
 
-def _unknown(connection: sqlite3.Connection, word: str, missing: str) -> UnknownRun:
+def _unknown(connection: Connection, word: str, missing: str) -> UnknownRun:
     left = [(run, told.pruned) for run, told in standing.of_all(connection).items() if told.pruned is not None]
     for run, (ts, facts) in left:
         if word and run.startswith(word):
@@ -40,14 +39,14 @@ def _unknown(connection: sqlite3.Connection, word: str, missing: str) -> Unknown
     return UnknownRun(missing + pruned, hint=_names(connection))
 
 
-def _newest(connection: sqlite3.Connection, column: str, value: str) -> str | None:
+def _newest(connection: Connection, column: str, value: str) -> str | None:
     row = connection.execute(
         f"SELECT id FROM runs WHERE {column} = ? ORDER BY opened DESC, id DESC LIMIT 1", (value,)
     ).fetchone()
     return None if row is None else str(row[0])
 
 
-def _names(connection: sqlite3.Connection) -> str:
+def _names(connection: Connection) -> str:
     named = connection.execute(
         "SELECT name FROM runs WHERE name <> '' GROUP BY name ORDER BY MAX(opened) DESC LIMIT 5"
     ).fetchall()

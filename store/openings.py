@@ -5,7 +5,6 @@ into blocks. What is read here is as it lies there, believed by nobody.
 """
 
 import heapq
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from store.core import digest
 from store.core.draft import Opening
 from store.core.errors import Malformed
 from store.core.veil import Veil
+from store.database.connection import Connection
 from store.sealed import openings as sealed
 from store.sealed.openings import OpeningBlock, Row
 from store.sealed.order import ordered
@@ -56,19 +56,19 @@ class OpeningRow:
         return sized and 0 <= self.length < 1 << 63
 
 
-def of_run(connection: sqlite3.Connection, run: str) -> Iterator[tuple[int, OpeningRow]]:
+def of_run(connection: Connection, run: str) -> Iterator[tuple[int, OpeningRow]]:
     """(seq, opening) of all bodies of a run, in order of seq; one with several places comes as often."""
     in_rows = (Row(*row) for row in connection.execute(f"{_OPENINGS} ORDER BY o.seq, o.pointer", (exact(run),)))
     for row in heapq.merge(in_rows, _in_blocks(connection, run), key=attrgetter("seq")):
         yield row.seq, _shown(row)
 
 
-def of_event(connection: sqlite3.Connection, run: str, seq: int) -> list[OpeningRow]:
+def of_event(connection: Connection, run: str, seq: int) -> list[OpeningRow]:
     """The openings of the bodies of one event."""
     return [_shown(row) for row in _of_event(connection, run, seq)]
 
 
-def place(connection: sqlite3.Connection, run: str, seq: int, pointer: str) -> int | None:
+def place(connection: Connection, run: str, seq: int, pointer: str) -> int | None:
     """Where the body of one commitment begins in the log of its run; None when nothing is stored."""
     query = f"SELECT {number('place')} FROM payloads WHERE run = CAST(? AS TEXT) AND seq = ? AND pointer = ?"
     row = connection.execute(query, (exact(run), seq, pointer)).fetchone()
@@ -77,7 +77,7 @@ def place(connection: sqlite3.Connection, run: str, seq: int, pointer: str) -> i
     return next((each.place for each in _of_event(connection, run, seq) if each.pointer == pointer), None)
 
 
-def strays(connection: sqlite3.Connection, run: str) -> list[tuple[int, str]]:
+def strays(connection: Connection, run: str) -> list[tuple[int, str]]:
     """(seq, pointer) of stored bodies that have no opening."""
     query = (
         f"SELECT {number('seq')}, {text('pointer')} FROM payloads WHERE run = CAST(?1 AS TEXT)"
@@ -86,26 +86,26 @@ def strays(connection: sqlite3.Connection, run: str) -> list[tuple[int, str]]:
     return connection.execute(query, (exact(run),)).fetchall()
 
 
-def runs(connection: sqlite3.Connection) -> set[str]:
+def runs(connection: Connection) -> set[str]:
     """The ids of the runs that have openings, or bodies."""
     tables = ("openings", "payloads", "opening_blocks")
     query = " UNION ".join(f"SELECT {text('run')} FROM {table}" for table in tables)
     return {run for (run,) in connection.execute(query)}
 
 
-def add(connection: sqlite3.Connection, run: str, seq: int, opening: Opening, place: int, veil: Veil) -> None:
+def add(connection: Connection, run: str, seq: int, opening: Opening, place: int, veil: Veil) -> None:
     """Writes the opening of a body that stands at `place`, in the caller's transaction."""
     salt, sha256 = veil.kept(seq, opening.pointer, opening.salt, opening.sha256)
     _insert(connection, (run, seq, opening.pointer), salt, sha256, len(opening.content), place)
 
 
-def delete(connection: sqlite3.Connection, run: str) -> None:
+def delete(connection: Connection, run: str) -> None:
     """Deletes all openings and places of a run, in the caller's transaction."""
     for table in ("openings", "payloads", "opening_blocks"):
         connection.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
 
 
-def replace_all(connection: sqlite3.Connection, run: str, rows: Iterable[tuple[int, OpeningRow]], veil: Veil) -> None:
+def replace_all(connection: Connection, run: str, rows: Iterable[tuple[int, OpeningRow]], veil: Veil) -> None:
     """Writes the openings and places of a run anew, in order of seq, as they are shown, in the caller's transaction:
     in blocks, if there were blocks before.
 
@@ -121,7 +121,7 @@ def replace_all(connection: sqlite3.Connection, run: str, rows: Iterable[tuple[i
             _insert(connection, (run, row.seq, row.pointer), row.salt, row.sha256, row.length, row.place)
 
 
-def unsealed(connection: sqlite3.Connection, run: str) -> list[Row]:
+def unsealed(connection: Connection, run: str) -> list[Row]:
     """The openings of the first events of a run that stand in rows of their own: as many as one block takes."""
     query = f"{_OPENINGS} ORDER BY o.seq, o.pointer LIMIT ?2"
     found = [Row(*row) for row in connection.execute(query, (exact(run), sealed.OPENINGS_MAX))]
@@ -131,7 +131,7 @@ def unsealed(connection: sqlite3.Connection, run: str) -> list[Row]:
     return whole or [Row(*row) for row in connection.execute(f"{_OPENINGS} AND o.seq = ?2", (exact(run), found[0].seq))]
 
 
-def seal(connection: sqlite3.Connection, block: OpeningBlock, rows: Sequence[Row]) -> bool:
+def seal(connection: Connection, block: OpeningBlock, rows: Sequence[Row]) -> bool:
     """Puts a block in the place of these openings, which `unsealed` gave, in the caller's transaction; whether they are
     still what the store has.
     """
@@ -144,7 +144,7 @@ def seal(connection: sqlite3.Connection, block: OpeningBlock, rows: Sequence[Row
     return True
 
 
-def _of_event(connection: sqlite3.Connection, run: str, seq: int) -> list[Row]:
+def _of_event(connection: Connection, run: str, seq: int) -> list[Row]:
     found = [Row(*row) for row in connection.execute(f"{_OPENINGS} AND o.seq = ?2", (exact(run), seq))]
     block = next(_blocks(connection, run, "AND first <= ?2 ORDER BY first DESC LIMIT 1", seq), None)
     return found + [row for row in (_restored(block) if block else ()) if row.seq == seq]
@@ -156,9 +156,7 @@ def _restored(block: OpeningBlock) -> Sequence[Row]:
     return sealed.restored(block)
 
 
-def _blocks(
-    connection: sqlite3.Connection, run: str, where: str = "ORDER BY first", *values: int
-) -> Iterator[OpeningBlock]:
+def _blocks(connection: Connection, run: str, where: str = "ORDER BY first", *values: int) -> Iterator[OpeningBlock]:
     query = (
         f"SELECT {text('run')}, {number('first')}, {blob('digests')}, {blob('rows')} FROM opening_blocks"
         f" WHERE run = CAST(?1 AS TEXT) {where}"
@@ -167,7 +165,7 @@ def _blocks(
         yield OpeningBlock(*row)
 
 
-def _in_blocks(connection: sqlite3.Connection, run: str) -> Iterator[Row]:
+def _in_blocks(connection: Connection, run: str) -> Iterator[Row]:
     return ordered((block.first, sealed.restored(block)) for block in _blocks(connection, run))
 
 
@@ -178,12 +176,12 @@ def _hidden(seq: int, row: OpeningRow, veil: Veil) -> Row:
     return Row(seq, row.pointer, salt, sha256, row.length, row.place)
 
 
-def _put_blocks(connection: sqlite3.Connection, run: str, rows: Sequence[Row]) -> None:
+def _put_blocks(connection: Connection, run: str, rows: Sequence[Row]) -> None:
     for block in sealed.packed(run, rows):
         _put_block(connection, block)
 
 
-def _put_block(connection: sqlite3.Connection, block: OpeningBlock) -> None:
+def _put_block(connection: Connection, block: OpeningBlock) -> None:
     connection.execute(
         "INSERT INTO opening_blocks (run, first, digests, rows) VALUES (?, ?, ?, ?)",
         (block.run, block.first, block.digests, block.rows),
@@ -195,7 +193,7 @@ def _shown(row: Row) -> OpeningRow:
 
 
 def _insert(
-    connection: sqlite3.Connection,
+    connection: Connection,
     key: tuple[str, int, str],
     salt: bytes,
     sha256: bytes,

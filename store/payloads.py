@@ -3,11 +3,11 @@
 docs/format.md, sections 5 and 8. What a body is made of is `store/splices`; here are the rows.
 """
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 
 from store.core.errors import Malformed
 from store.core.ranges import Ranges
+from store.database.connection import Connection
 from store.splices.blocklog import BlockLog, Fetch
 from store.splices.guard import Guard
 from store.splices.livelog import Stored
@@ -56,13 +56,13 @@ class Bodies:
         return self._resolver is not None and self._apart and self._read.is_all(self._end)
 
 
-def spans(connection: sqlite3.Connection, run: str) -> tuple[Span, ...]:
+def spans(connection: Connection, run: str) -> tuple[Span, ...]:
     """Where the blocks of a run stand now; a writer may put others in the place of these at any time."""
     query = "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number"
     return tuple(Span(*row) for row in connection.execute(query, (run,)))
 
 
-def fetching(connection: sqlite3.Connection, run: str) -> Fetch:
+def fetching(connection: Connection, run: str) -> Fetch:
     """What gives the stored blocks of a run from one number to another."""
 
     def fetch(first: int, last: int) -> list[bytes]:
@@ -72,12 +72,12 @@ def fetching(connection: sqlite3.Connection, run: str) -> Fetch:
     return fetch
 
 
-def bodies(connection: sqlite3.Connection, run: str, guard: Guard) -> Bodies:
+def bodies(connection: Connection, run: str, guard: Guard) -> Bodies:
     """The bodies of a run."""
     return Bodies(spans(connection, run), fetching(connection, run), guard)
 
 
-def insert(connection: sqlite3.Connection, run: str, blocks: Iterable[Stored]) -> None:
+def insert(connection: Connection, run: str, blocks: Iterable[Stored]) -> None:
     """Stores blocks of a run, in the caller's transaction."""
     connection.executemany(
         "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)",
@@ -85,12 +85,12 @@ def insert(connection: sqlite3.Connection, run: str, blocks: Iterable[Stored]) -
     )
 
 
-def replace_all(connection: sqlite3.Connection, run: str, blocks: Iterable[Stored]) -> None:
+def replace_all(connection: Connection, run: str, blocks: Iterable[Stored]) -> None:
     """Stores these blocks in the place of all those of a run, in the caller's transaction."""
     delete(connection, run)
     insert(connection, run, blocks)
 
 
-def delete(connection: sqlite3.Connection, run: str) -> None:
+def delete(connection: Connection, run: str) -> None:
     """Deletes all blocks of a run, in the caller's transaction."""
     connection.execute("DELETE FROM blocks WHERE run = ?", (run,))

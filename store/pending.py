@@ -5,40 +5,40 @@ Rules kept here:
 """
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator
 
 from store.core.errors import Malformed
+from store.database.connection import Connection
 from store.vault import RunKeys
 
 UPLOAD = "upload"
 _LABEL = "edgetape/pending/v1"
 
 
-def keep(connection: sqlite3.Connection, keys: RunKeys, req: int, part: str, piece: bytes) -> None:
+def keep(connection: Connection, keys: RunKeys, req: int, part: str, piece: bytes) -> None:
     """Keeps the next piece of one part of a stream, in the caller's transaction."""
     query = "SELECT COALESCE(MAX(number) + 1, 0) FROM pending WHERE run = ? AND req = ? AND part = ?"
     ((number,),) = connection.execute(query, (keys.run, req, part)).fetchall()
     _insert(connection, keys, req, part, number, piece)
 
 
-def part(connection: sqlite3.Connection, keys: RunKeys, req: int, part: str) -> bytes:
+def part(connection: Connection, keys: RunKeys, req: int, part: str) -> bytes:
     """What is kept of one part of a stream, up to the first piece that is not as it was written."""
     return b"".join(piece for _, piece in _pieces(connection, keys, req, part))
 
 
-def drop(connection: sqlite3.Connection, run: str, req: int, *, upload: bool) -> None:
+def drop(connection: Connection, run: str, req: int, *, upload: bool) -> None:
     """Deletes the pieces of an upload, or of an answer, that its event holds now."""
     operator = "=" if upload else "<>"
     connection.execute(f"DELETE FROM pending WHERE run = ? AND req = ? AND part {operator} ?", (run, req, UPLOAD))
 
 
-def drop_all(connection: sqlite3.Connection, run: str) -> None:
+def drop_all(connection: Connection, run: str) -> None:
     """Deletes all pieces of a run."""
     connection.execute("DELETE FROM pending WHERE run = ?", (run,))
 
 
-def move(connection: sqlite3.Connection, old: RunKeys, new: RunKeys) -> int:
+def move(connection: Connection, old: RunKeys, new: RunKeys) -> int:
     """Closes the pieces of a run under its new keys, in the caller's transaction; how many requests they are of."""
     query = "SELECT DISTINCT req, part FROM pending WHERE run = ? ORDER BY req, part"
     parts = connection.execute(query, (old.run,)).fetchall()
@@ -49,14 +49,14 @@ def move(connection: sqlite3.Connection, old: RunKeys, new: RunKeys) -> int:
     return len({req for req, _ in parts})
 
 
-def _pieces(connection: sqlite3.Connection, keys: RunKeys, req: int, part: str) -> Iterator[tuple[int, bytes]]:
+def _pieces(connection: Connection, keys: RunKeys, req: int, part: str) -> Iterator[tuple[int, bytes]]:
     query = "SELECT number, piece FROM pending WHERE run = ? AND req = ? AND part = ? ORDER BY number"
     with contextlib.suppress(Malformed):
         for number, piece in connection.execute(query, (keys.run, req, part)).fetchall():
             yield number, keys.pieces.open(piece, _about(keys, req, part, number))
 
 
-def _insert(connection: sqlite3.Connection, keys: RunKeys, req: int, part: str, number: int, piece: bytes) -> None:
+def _insert(connection: Connection, keys: RunKeys, req: int, part: str, number: int, piece: bytes) -> None:
     connection.execute(
         "INSERT INTO pending (run, req, part, number, piece) VALUES (?, ?, ?, ?, ?)",
         (keys.run, req, part, number, keys.pieces.close(piece, _about(keys, req, part, number))),

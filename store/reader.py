@@ -6,7 +6,6 @@ Rules kept here:
 - What a run's blocks were is remembered only as a shortcut: where it does not fit any more, they are read anew.
 """
 
-import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnu
 from store.core.event import Event
 from store.core.model import Parent, RunClose, RunOpen
 from store.core.text import Apart, Headers, Text, pairs_in, text_bytes
+from store.database.connection import Connection
 from store.founding import founding
 from store.linkage import linked
 from store.openings import OpeningRow
@@ -68,7 +68,7 @@ class OpeningInfo:
 class Reader:
     """Reads one store; use it as a context manager."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection, vault: Vault) -> None:
+    def __init__(self, folder: Path, connection: Connection, vault: Vault) -> None:
         self.folder = folder
         self.origin = vault.origin
         self.vault = vault

@@ -4,7 +4,6 @@ docs/format.md, sections 4-5. The pieces of streams that were open lie in `pendi
 come of its body or of an upload. A head that cannot be read is as good as none.
 """
 
-import sqlite3
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from store.core.model import Framing, HttpError, HttpRequest, HttpRequestEnd, Ht
 from store.core.redact import stored
 from store.core.redaction.marks import tally
 from store.core.text import Text, text_bytes
+from store.database.connection import Connection
 from store.livelogs import LiveLogs
 from store.vault import RunKeys
 
@@ -34,7 +34,7 @@ class AnswerHead(msgspec.Struct, frozen=True):
     exact: bool = True
 
 
-def close_requests(connection: sqlite3.Connection, logs: LiveLogs, run: str, now: journal.Now) -> int:
+def close_requests(connection: Connection, logs: LiveLogs, run: str, now: journal.Now) -> int:
     """Gives every request of `run` that has no outcome one that says the recorder stopped; how many there were.
 
     An upload that was still coming is ended too, be its outcome there or not.
@@ -58,7 +58,7 @@ def answer_head(raw: bytes) -> AnswerHead:
         raise Malformed(f"not the head of an answer: {error}") from error
 
 
-def _unfinished(connection: sqlite3.Connection, run: str) -> tuple[set[int], set[int]]:
+def _unfinished(connection: Connection, run: str) -> tuple[set[int], set[int]]:
     """The seqs of the requests whose uploads have no end, and of those that have no outcome."""
     uploads: set[int] = set()
     requests: set[int] = set()
@@ -76,7 +76,7 @@ def _unfinished(connection: sqlite3.Connection, run: str) -> tuple[set[int], set
     return uploads, requests
 
 
-def _outcome(connection: sqlite3.Connection, keys: RunKeys, req: int) -> Draft:
+def _outcome(connection: Connection, keys: RunKeys, req: int) -> Draft:
     try:
         answer = answer_head(pending.part(connection, keys, req, "head"))
     except Malformed:
@@ -100,7 +100,7 @@ def _outcome(connection: sqlite3.Connection, keys: RunKeys, req: int) -> Draft:
     )
 
 
-def _upload(connection: sqlite3.Connection, keys: RunKeys, req: int) -> Draft:
+def _upload(connection: Connection, keys: RunKeys, req: int) -> Draft:
     sheet = Sheet()
     body = pending.part(connection, keys, req, pending.UPLOAD)
     return sheet.draft(

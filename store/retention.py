@@ -7,7 +7,6 @@ Rules kept here:
 - Everything that a run has goes with it: nothing is left that only it could explain.
 """
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from store.core import event, leaf
 from store.core.errors import EdgetapeError, Malformed
 from store.core.model import HttpRequestEnd, HttpResponse, Note
 from store.core.retention import DEFAULT, Subject
+from store.database.connection import Connection
 from store.erasure import WORDS_MAX
 from store.standing import NOTHING
 from store.ticket import Ticket
@@ -40,7 +40,7 @@ class Pruning:
             raise PruningRefused("a run leaves with a reason, in a few words", hint="--reason WORDS")
 
 
-def subjects(connection: sqlite3.Connection, before: str) -> Iterator[Subject]:
+def subjects(connection: Connection, before: str) -> Iterator[Subject]:
     """All runs, newest first; those that ended before `before`, as `ts` is spelled, with their bodies told apart."""
     told = standing.of_all(connection)
     query = "SELECT id, mode, parent, closed FROM runs ORDER BY opened DESC, id DESC"
@@ -62,7 +62,7 @@ def tidy(writer: Writer) -> Ticket:
     return writer.change(lambda connection, ts: None, erasure.tidy)
 
 
-def remove(connection: sqlite3.Connection, pruning: Pruning, ts: str) -> None:
+def remove(connection: Connection, pruning: Pruning, ts: str) -> None:
     """Takes a run out, in the caller's transaction. Raises PruningRefused."""
     run = pruning.run
     last = journal.head(connection, run)
@@ -80,7 +80,7 @@ def remove(connection: sqlite3.Connection, pruning: Pruning, ts: str) -> None:
     connection.execute(f"PRAGMA user_version={database.UNTIDY}")
 
 
-def _with_bodies(connection: sqlite3.Connection, plain: Subject) -> Subject:
+def _with_bodies(connection: Connection, plain: Subject) -> Subject:
     there = {seq for seq, _ in openings.of_run(connection, plain.run)}
     damaged, receipts = False, set[int]()
     try:
@@ -99,7 +99,7 @@ def _with_bodies(connection: sqlite3.Connection, plain: Subject) -> Subject:
     )
 
 
-def _receipts(connection: sqlite3.Connection, run: str) -> set[int]:
+def _receipts(connection: Connection, run: str) -> set[int]:
     """The events that prove what was done outside: notes of an effect, and exchanges whose answer has a receipt."""
     found: set[int] = set()
     uploads: dict[int, int] = {}

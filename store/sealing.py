@@ -4,7 +4,6 @@ docs/format.md, section 6. Order: commit the leaves, remember (size, root) besid
 """
 
 import contextlib
-import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,11 +12,12 @@ from store.core import checkpoint
 from store.core.checkpoint import Checkpoint
 from store.core.errors import InvalidEvent
 from store.core.event import timestamp
+from store.database.connection import Connection
 from store.founding import bring_up_to_date, signer_of
 from store.keys import Signer
 
 
-def sign(connection: sqlite3.Connection, signer: Signer) -> tuple[Checkpoint, bytes]:
+def sign(connection: Connection, signer: Signer) -> tuple[Checkpoint, bytes]:
     """Signs the log as it is and keeps the note; both. Raises KeyUnavailable."""
 
     def state() -> Checkpoint:
@@ -34,7 +34,7 @@ def sign(connection: sqlite3.Connection, signer: Signer) -> tuple[Checkpoint, by
     return statement, note
 
 
-def is_sealed(connection: sqlite3.Connection) -> bool:
+def is_sealed(connection: Connection) -> bool:
     """Whether the newest checkpoint covers every leaf."""
     return log.sealed_size(connection) == log.size(connection)
 

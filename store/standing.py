@@ -1,12 +1,12 @@
 """What the store log says was done to runs: held, erased, pruned (docs/format.md, sections 5 and 6)."""
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from store.core import leaf
 from store.core.errors import Malformed
 from store.core.shape import VERSION
+from store.database.connection import Connection
 
 # How leaves that matter here end: their members stand in order of name, and behind the type comes the version alone.
 _ENDS = tuple(
@@ -51,7 +51,7 @@ class Standing:
 NOTHING = Standing()
 
 
-def of_all(connection: sqlite3.Connection) -> Mapping[str, Standing]:
+def of_all(connection: Connection) -> Mapping[str, Standing]:
     """Every run of which something is said."""
     found: dict[str, Standing] = {}
     rows = connection.execute(f"SELECT leaf FROM leaves WHERE {_MATTER} ORDER BY position", _ENDS)
@@ -61,7 +61,7 @@ def of_all(connection: sqlite3.Connection) -> Mapping[str, Standing]:
     return {run: standing for run, standing in found.items() if standing != NOTHING}
 
 
-def of_run(connection: sqlite3.Connection, run: str) -> Standing:
+def of_run(connection: Connection, run: str) -> Standing:
     """What is said of one run."""
     found = NOTHING
     for ts, facts in _leaves_of(connection, run):
@@ -69,7 +69,7 @@ def of_run(connection: sqlite3.Connection, run: str) -> Standing:
     return found
 
 
-def erased(connection: sqlite3.Connection, run: str, seq: int) -> tuple[str, leaf.PayloadErased] | None:
+def erased(connection: Connection, run: str, seq: int) -> tuple[str, leaf.PayloadErased] | None:
     """When and why the bodies of an event were erased, if they were."""
     found = None
     for ts, facts in _leaves_of(connection, run):
@@ -80,7 +80,7 @@ def erased(connection: sqlite3.Connection, run: str, seq: int) -> tuple[str, lea
     return found
 
 
-def _leaves_of(connection: sqlite3.Connection, run: str) -> Iterable[tuple[str, object]]:
+def _leaves_of(connection: Connection, run: str) -> Iterable[tuple[str, object]]:
     query = f"SELECT leaf FROM leaves WHERE ({_MATTER}) AND instr(leaf, ?{len(_ENDS) + 1}) ORDER BY position"
     for ts, facts in _readable(
         raw for (raw,) in connection.execute(query, (*_ENDS, run.encode("utf-8", "surrogateescape"))).fetchall()

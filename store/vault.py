@@ -7,7 +7,6 @@ Rules kept here:
   anybody, counts at once.
 """
 
-import sqlite3
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from store.cells import blob, exact, text
 from store.core.aead import KEY_BYTES, Aead
 from store.core.errors import Malformed
 from store.core.veil import Veil
+from store.database.connection import Connection
 from store.splices.guard import Cipher
 from store.storekey import StoreKey, fresh_key, fresh_nonce
 
@@ -62,20 +62,20 @@ class Vault:
         self._shown = b""
         self._runs: OrderedDict[str, RunKeys] = OrderedDict()
 
-    def store_key(self, connection: sqlite3.Connection) -> StoreKey:
+    def store_key(self, connection: Connection) -> StoreKey:
         """The store key that is in force."""
         shown = wrapped(connection, "").get(_STORE, b"")
         if self._store_key is None or shown != self._shown:
             self._store_key, self._shown = storekey.find(self.folder, self.origin, shown), shown
         return self._store_key
 
-    def make(self, connection: sqlite3.Connection, run: str) -> None:
+    def make(self, connection: Connection, run: str) -> None:
         """Gives a run its keys, in the caller's transaction."""
         key = self.store_key(connection)
         for kind in (PAYLOAD, SALT):
             _insert(connection, run, kind, key.wrap(self.origin, run, kind, fresh_key()))
 
-    def of(self, connection: sqlite3.Connection, run: str) -> RunKeys:
+    def of(self, connection: Connection, run: str) -> RunKeys:
         """The keys of a run as they are now. Raises Malformed where they are gone or damaged."""
         stored = wrapped(connection, run)
         found = self._runs.pop(run, None)
@@ -86,7 +86,7 @@ class Vault:
             self._runs.popitem(last=False)
         return found
 
-    def renew(self, connection: sqlite3.Connection, run: str) -> RunKeys:
+    def renew(self, connection: Connection, run: str) -> RunKeys:
         """Destroys the keys of a run and gives it others, in the caller's transaction; the new ones."""
         destroy(connection, run)
         self.make(connection, run)
@@ -106,14 +106,14 @@ def opened(key: StoreKey, origin: str, run: str, stored: Wrapped) -> RunKeys:
     return RunKeys(origin, run, stored, payload, Veil(salt))
 
 
-def found(connection: sqlite3.Connection, folder: Path, origin: str) -> StoreKey:
+def found(connection: Connection, folder: Path, origin: str) -> StoreKey:
     """Gives a new store its key, in the caller's transaction. Raises KeyUnavailable."""
     key = storekey.make(folder, origin)
     _insert(connection, "", _STORE, key.wrap(origin, "", _STORE, b""))
     return key
 
 
-def rotate(connection: sqlite3.Connection, vault: Vault) -> StoreKey:
+def rotate(connection: Connection, vault: Vault) -> StoreKey:
     """Wraps every key anew under a fresh store key, in the caller's transaction; the fresh one.
 
     Raises KeyUnavailable; Malformed where a key cannot be opened, for it would be lost.
@@ -128,17 +128,17 @@ def rotate(connection: sqlite3.Connection, vault: Vault) -> StoreKey:
     return new
 
 
-def destroy(connection: sqlite3.Connection, run: str) -> None:
+def destroy(connection: Connection, run: str) -> None:
     """Destroys the keys of a run, in the caller's transaction, and with them all that they closed."""
     connection.execute("DELETE FROM keys WHERE run = ?", (run,))
 
 
-def runs(connection: sqlite3.Connection) -> set[str]:
+def runs(connection: Connection) -> set[str]:
     """The ids of the runs that have keys."""
     return {run for (run,) in connection.execute(f"SELECT DISTINCT {text('run')} FROM keys WHERE run <> ''")}
 
 
-def wrapped(connection: sqlite3.Connection, run: str) -> Wrapped:
+def wrapped(connection: Connection, run: str) -> Wrapped:
     """The keys of a run as they are stored; those of the run "" show which store key is in force."""
     query = f"SELECT {text('kind')}, {blob('wrapped')} FROM keys WHERE run = CAST(? AS TEXT)"
     rows = connection.execute(query, (exact(run),)).fetchall()
@@ -146,5 +146,5 @@ def wrapped(connection: sqlite3.Connection, run: str) -> Wrapped:
     return found if len(found) == len(rows) else {"": b""}  # none of two counts
 
 
-def _insert(connection: sqlite3.Connection, run: str, kind: str, stored: bytes) -> None:
+def _insert(connection: Connection, run: str, kind: str, stored: bytes) -> None:
     connection.execute("INSERT INTO keys (run, kind, wrapped) VALUES (?, ?, ?)", (run, kind, stored))

@@ -4,7 +4,6 @@ Every method returns at once with a Ticket; the work is done in order by the wri
 """
 
 import concurrent.futures
-import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from store.core.errors import EdgetapeError, InvalidEvent
 from store.core.event import timestamp
 from store.core.model import CloseReason, RunClose, RunOpen, TunnelClose
 from store.core.redact import Redacted
+from store.database.connection import Connection
 from store.erasure import Erasure
 from store.founding import found
 from store.identifier import new_run_id
@@ -36,13 +36,13 @@ from store.ticket import Ticket
 from store.vault import Vault
 
 type Part = Literal["upload", "head", "answer"]
-type Change = Callable[[sqlite3.Connection, str], object]
+type Change = Callable[[Connection, str], object]
 
 
 class Writer:
     """Writes into one store; any number of writers, in any number of processes, may do so at once."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection, signer: Signer, cadence: Cadence) -> None:
+    def __init__(self, folder: Path, connection: Connection, signer: Signer, cadence: Cadence) -> None:
         self.origin = signer.origin
         self.signing_failure: EdgetapeError | None = None
         self.unrecovered: dict[str, Exception] = {}
@@ -132,7 +132,7 @@ class Writer:
                 recovery.answer_head(redacted.content)
             return apply
 
-        def apply(connection: sqlite3.Connection) -> None:
+        def apply(connection: Connection) -> None:
             pending.keep(connection, self._logs.keys(connection, run), request.seq, part, redacted.content)
 
         return self._committer.submit(prepare)
@@ -199,7 +199,7 @@ class Writer:
         self._lease.release()
 
     def _append(
-        self, connection: sqlite3.Connection, run: str, weighed: journal.Weighed, link: str, after: Ticket
+        self, connection: Connection, run: str, weighed: journal.Weighed, link: str, after: Ticket
     ) -> journal.Appended:
         linked = weighed.linked(link, after.seq)
         appended = journal.append(connection, self._logs, run, linked, self._clock(run))
@@ -208,7 +208,7 @@ class Writer:
 
     def _close(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         run: str,
         reason: CloseReason,
         exit_code: int | None,
@@ -220,17 +220,17 @@ class Writer:
         facts = journal.closing(reason, partial, exit_code, dead=dead)
         return journal.close_run(connection, self._logs, run, facts, now)
 
-    def _after_close(self, connection: sqlite3.Connection, run: str) -> None:
+    def _after_close(self, connection: Connection, run: str) -> None:
         self._logs.drop(run)
         self._compactor.seal(connection, run)
 
     def _adopt(self) -> Ticket:
         """Ends the runs whose writers are dead."""
 
-        def close(connection: sqlite3.Connection, run: str) -> None:
+        def close(connection: Connection, run: str) -> None:
             self._close(connection, run, "crash_recovered", None, dead=True)
 
-        def apply(connection: sqlite3.Connection) -> None:
+        def apply(connection: Connection) -> None:
             self.unrecovered = adopt(connection, self._leases, self._lease.owner, self._logs, close)
 
         return self._committer.submit(lambda: apply)
@@ -242,7 +242,7 @@ class Writer:
             self._log(leaf.RecorderStart(recorder=self._lease.owner, version=store.__version__))
 
     def _change(self, apply: Change, afterwards: Afterwards | None = None, *, alone: bool = False) -> Ticket:
-        def at(connection: sqlite3.Connection) -> None:
+        def at(connection: Connection) -> None:
             apply(connection, _now())
             self._cadence.leaf()
 
@@ -263,7 +263,7 @@ class Writer:
         ticket.done.add_done_callback(remember)
         return ticket
 
-    def _sign(self, connection: sqlite3.Connection) -> None:
+    def _sign(self, connection: Connection) -> None:
         sealing.sign(connection, self._signer)
         self._cadence.sealed()
         self.signing_failure = None  # what could not be signed before is signed now
@@ -271,7 +271,7 @@ class Writer:
     def _due(self) -> Work:
         """The checkpoint that nobody asked for; none is made over a log that is signed already."""
 
-        def sign_if_grown(connection: sqlite3.Connection) -> None:
+        def sign_if_grown(connection: Connection) -> None:
             if sealing.is_sealed(connection):
                 self._cadence.sealed()
             else:
@@ -289,7 +289,7 @@ class Writer:
         return journal.Now(_now(), mono_us)
 
 
-def _apply_heads(connection: sqlite3.Connection) -> None:
+def _apply_heads(connection: Connection) -> None:
     journal.note_heads(connection, _now())
 
 

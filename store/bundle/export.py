@@ -7,7 +7,6 @@ Rules kept here:
 """
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from store.core.event import Event
 from store.core.inclusion import Proof
 from store.core.submission import Submission
 from store.core.text import Body
+from store.database.connection import Connection
 from store.openings import OpeningRow
 from store.reader import Reader
 from store.verify.records import SqliteRecords
@@ -123,7 +123,7 @@ def excerpt(folder: Path, keys: Path, words: Sequence[str], size: int | None = N
             connection.close()
 
 
-def _taken(reader: Reader, connection: sqlite3.Connection, runs: Sequence[str], wanted: int | None) -> Excerpt:
+def _taken(reader: Reader, connection: Connection, runs: Sequence[str], wanted: int | None) -> Excerpt:
     records = SqliteRecords(connection, reader.vault.folder)
     leaves = [raw for _, raw in records.leaves()]
     notes = records.checkpoints()

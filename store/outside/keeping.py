@@ -4,7 +4,6 @@ docs/format.md, section 6.
 """
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from store.core.checkpoint import Checkpoint
 from store.core.errors import EdgetapeError
 from store.core.event import timestamp
 from store.core.leaf import Anchored, AnchorKind
+from store.database.connection import Connection
 from store.founding import signer_of
 from store.outside import token
 
@@ -58,7 +58,7 @@ def keep(folder: Path, keys: Path, given: Sequence[Given]) -> list[Kept]:
     return kept
 
 
-def listed(connection: sqlite3.Connection) -> Iterator[Kept]:
+def listed(connection: Connection) -> Iterator[Kept]:
     """The anchors of a store, oldest first. Raises Malformed for a leaf that is none."""
     query = "SELECT position, leaf FROM anchors JOIN leaves USING (position) ORDER BY position"
     for position, raw in connection.execute(query):
@@ -110,7 +110,7 @@ def prove(folder: Path, old: int, new: int) -> list[bytes]:
         return log.consistency(connection, old, new)
 
 
-def _append(connection: sqlite3.Connection, ts: str, given: Given) -> Kept:
+def _append(connection: Connection, ts: str, given: Given) -> Kept:
     facts = Anchored(given.kind, given.size, digest.body_digest(given.content).hex(), given.by)
     position = log.append(connection, ts, facts)
     connection.execute("INSERT INTO anchors (position, content) VALUES (?, ?)", (position, given.content))

@@ -7,7 +7,6 @@ Rules kept here:
 
 import contextlib
 import re
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from store import database, naming
 from store.core.errors import StoreUnusable, UnknownRun
+from store.database.connection import Connection
 from store.verify import anchors, crew, family, heads, ledger, proven
 from store.verify import held as holding
 from store.verify import run as run_check
@@ -179,7 +179,7 @@ def _subject(extent: Extent, origin: str, runs: list[str], run: str | None, prun
     return f"{'store' if extent.runs is None else 'bundle of'} {origin}: {len(runs) - pruned} runs"
 
 
-def _check_file(connection: sqlite3.Connection, folder: Path) -> None:
+def _check_file(connection: Connection, folder: Path) -> None:
     """Readers find by indexes what was verified in tables: both must be whole."""
     ((said,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
     if said != "ok":
@@ -189,7 +189,7 @@ def _check_file(connection: sqlite3.Connection, folder: Path) -> None:
         )
 
 
-def _named(connection: sqlite3.Connection, word: str) -> str:
+def _named(connection: Connection, word: str) -> str:
     try:
         return naming.identify(connection, word)
     except UnknownRun:

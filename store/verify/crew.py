@@ -10,16 +10,17 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import sqlite3
 from collections.abc import Iterator, Sequence
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection as Pipe
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Self, cast
 
 from store import database
 from store.core.errors import EdgetapeError, StoreUnusable
+from store.database.connection import Connection
 from store.verify import run as run_check
 from store.verify.ledger import Ledger
 from store.verify.records import SqliteRecords
@@ -47,9 +48,9 @@ class Crew:
     transaction.
     """
 
-    def __init__(self, folder: Path, keys: Path, connection: sqlite3.Connection, jobs: int, *, deep: bool) -> None:
+    def __init__(self, folder: Path, keys: Path, connection: Connection, jobs: int, *, deep: bool) -> None:
         self._folder, self._connection = folder, connection
-        self._members: list[tuple[BaseProcess, Connection]] = []
+        self._members: list[tuple[BaseProcess, Pipe]] = []
         # Not forked: a copy of this process would hold its threads' locks and its open database.
         context = multiprocessing.get_context("spawn")
         with _uninterrupted():
@@ -87,7 +88,7 @@ class Crew:
         """Verifies these runs; see `store.verify.run.check`."""
         waiting = iter(runs)
         idle = [pipe for _, pipe in self._members]
-        busy: list[Connection] = []
+        busy: list[Pipe] = []
         done: dict[str, Verified] = {}
         for each in runs:
             while each not in done:
@@ -95,7 +96,7 @@ class Crew:
                     _send(idle[-1], (task, log.about(task)))
                     busy.append(idle.pop())
                 for ready in wait(busy):
-                    pipe = cast("Connection", ready)
+                    pipe = cast("Pipe", ready)
                     answer = _received(pipe)
                     if isinstance(answer, Verified):
                         done[answer.run] = answer
@@ -106,7 +107,7 @@ class Crew:
             yield done.pop(each)
 
 
-def begin(connection: sqlite3.Connection) -> None:
+def begin(connection: Connection) -> None:
     """Makes a connection read the moment that is now, until it begins anew."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
@@ -114,12 +115,9 @@ def begin(connection: sqlite3.Connection) -> None:
     connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
-def opened(folder: Path) -> sqlite3.Connection:
+def opened(folder: Path) -> Connection:
     """A connection to a store that is to be verified."""
-    connection = database.open_for_reading(folder)
-    # Whoever changed the file may have put anything into it: text that is none must be a finding, not a failure.
-    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-    return connection
+    return database.open_for_reading(folder, doubted=True)
 
 
 @contextlib.contextmanager
@@ -133,7 +131,7 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _version(watch: sqlite3.Connection) -> int:
+def _version(watch: Connection) -> int:
     ((version,),) = watch.execute("PRAGMA data_version").fetchall()
     return int(version)
 
@@ -147,12 +145,12 @@ def _alive() -> Iterator[None]:
         raise StoreUnusable("a process that verified runs has ended", hint="try again with --jobs 1") from error
 
 
-def _send(pipe: Connection, task: Task | None) -> None:
+def _send(pipe: Pipe, task: Task | None) -> None:
     with _alive():
         pipe.send(task)
 
 
-def _received(pipe: Connection) -> object:
+def _received(pipe: Pipe) -> object:
     with _alive():
         answer = pipe.recv()
     if isinstance(answer, EdgetapeError):
@@ -160,7 +158,7 @@ def _received(pipe: Connection) -> object:
     return answer
 
 
-def _work(folder: Path, keys: Path, pipe: Connection, deep: bool) -> None:
+def _work(folder: Path, keys: Path, pipe: Pipe, deep: bool) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError), contextlib.closing(opened(folder)) as connection:
         try:
             with database.explained(folder):
@@ -170,7 +168,7 @@ def _work(folder: Path, keys: Path, pipe: Connection, deep: bool) -> None:
             pipe.send(error)
 
 
-def _answer(connection: sqlite3.Connection, keys: Path, pipe: Connection, task: Task | None, deep: bool) -> object:
+def _answer(connection: Connection, keys: Path, pipe: Pipe, task: Task | None, deep: bool) -> object:
     if task is None:
         begin(connection)
         return 0

@@ -1,6 +1,5 @@
 """The read-only seam of verification: the stored rows as they are, believed by nobody."""
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from store import envelopes, openings, vault
 from store.cells import blob, exact, number, text
 from store.core.errors import EdgetapeError, KeyUnavailable, Malformed
 from store.core.inclusion import Proof
+from store.database.connection import Connection
 from store.envelopes import Envelope
 from store.openings import OpeningRow
 from store.payloads import Bodies
@@ -133,7 +133,7 @@ class SqliteRecords:
     `keys` is the folder in which the store key is looked for.
     """
 
-    def __init__(self, connection: sqlite3.Connection, keys: Path) -> None:
+    def __init__(self, connection: Connection, keys: Path) -> None:
         self._connection = connection
         self._keys = keys
         self._vault: Vault | None = None

@@ -18,6 +18,7 @@ from sqlite_utils import Database
 
 from store import schema
 from store.core.errors import StoreUnusable
+from store.database.connection import Connection
 
 FILE_NAME = "edgetape.db"
 BUSY_TIMEOUT_S = 10.0
@@ -44,7 +45,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_for_writing(folder: Path, connect: Connect = connect) -> sqlite3.Connection:
+def open_for_writing(folder: Path, connect: Connect = connect) -> Connection:
     """The connection of a writer to the store in `folder`, which is made (0700) if it is not there.
 
     Raises StoreUnusable: no such place, no permission, locked, full, or of a newer version.
@@ -68,20 +69,23 @@ def open_for_writing(folder: Path, connect: Connect = connect) -> sqlite3.Connec
     return connection
 
 
-def open_for_reading(folder: Path) -> sqlite3.Connection:
-    """A read-only connection to the store in `folder`. Raises StoreUnusable when there is none that we can read."""
+def open_for_reading(folder: Path, *, doubted: bool = False) -> Connection:
+    """A read-only connection to the store in `folder`; `doubted` when text that is none must not stop the reader.
+
+    Raises StoreUnusable when there is none that we can read.
+    """
     path = folder / FILE_NAME
     demand(folder)
     with explained(path):
         try:
-            return _read_only(path, "mode=ro")
+            return _read_only(path, "mode=ro", doubted=doubted)
         except sqlite3.OperationalError as error:
             # SQLite wants to lay a file beside a database in WAL mode; where we may not, and none lies there, nobody
             # writes, and the file is all there is.
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what the Python module says itself has no code
             if code not in _NOT_WRITABLE or path.with_name(f"{path.name}-wal").exists():
                 raise
-        return _read_only(path, "mode=ro&immutable=1")
+        return _read_only(path, "mode=ro&immutable=1", doubted=doubted)
 
 
 def demand(folder: Path) -> None:
@@ -92,7 +96,7 @@ def demand(folder: Path) -> None:
         )
 
 
-def _read_only(path: Path, mode: str) -> sqlite3.Connection:
+def _read_only(path: Path, mode: str, *, doubted: bool) -> sqlite3.Connection:
     # A second thread may read bodies while the first one iterates; each call uses its own cursor.
     connection = sqlite3.connect(
         f"{path.resolve().as_uri()}?{mode}",
@@ -101,6 +105,9 @@ def _read_only(path: Path, mode: str) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+    if doubted:
+        # Whoever changed the file may have put anything into it: text that is none must be a finding, not a failure.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     try:
         _refuse_other(connection, path, may_be_empty=False)
     except Exception:
@@ -124,7 +131,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: Connection) -> Iterator[None]:
     """BEGIN IMMEDIATE, then COMMIT; ROLLBACK when anything is raised, also by the COMMIT itself."""
     if connection.in_transaction:
         # The ROLLBACK of the one before failed too, as it may on a failing disk.
@@ -138,7 +145,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
-def write_anew(connection: sqlite3.Connection) -> bool:
+def write_anew(connection: Connection) -> bool:
     """Writes the file anew and cuts off the write-ahead log: no byte is left of what was deleted.
 
     False while somebody else uses the store.
@@ -154,7 +161,7 @@ def write_anew(connection: sqlite3.Connection) -> bool:
 
 
 @contextmanager
-def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+def snapshot(connection: Connection) -> Iterator[None]:
     """Everything that is read inside is of one moment."""
     if connection.in_transaction:
         yield
@@ -166,7 +173,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def _refuse_other(connection: sqlite3.Connection, path: Path, *, may_be_empty: bool) -> None:
+def _refuse_other(connection: Connection, path: Path, *, may_be_empty: bool) -> None:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     own = schema.migrations.migrations_table
     query = f"SELECT name FROM {own} WHERE migration_set = ?"
