@@ -10,7 +10,19 @@ from replay_server.agents import KnownAgent, known_agents
 from replay_server.route import split
 from replay_server.rules import Ignore, Optional
 from store.core.coding import as_stored
-from store.core.form import MEANING_HEADERS, Asked, Endpoint, Form, Pairs, first, normal, unmarked
+from store.core.form import (
+    MEANING_HEADERS,
+    Asked,
+    Endpoint,
+    Form,
+    Mark,
+    Pairs,
+    first,
+    marks,
+    normal,
+    numbered,
+    unmarked,
+)
 from store.core.redact import Content, Redacted, Redactor, stored
 
 
@@ -62,6 +74,8 @@ class Rules:
         if agent is not None:
             ignores += [(f"{agent.name}: {ignore}", ignore) for ignore in agent.ignores]
         counts = {label: count for label, ignore in ignores if (count := ignore.remove(form.document))}
+        if form.marks and ignores:
+            form = replace(form, marks=asked.marks + _compared(asked, [ignore for _, ignore in ignores]))
         return Normal(form, counts, optional)
 
     def _agent(self, asked: Asked) -> KnownAgent | None:
@@ -94,6 +108,14 @@ class Told:
         headers = as_stored([(name.content, value.content) for name, value in self.headers], exact=self.body.exact)
         _, marks = unmarked(self.path.content)
         return Asked(self.endpoint, self.query.content, headers, self.body.content, marks)
+
+
+def _compared(asked: Asked, ignores: Iterable[Ignore]) -> tuple[Mark, ...]:
+    """The marks of query and body that stand where something is compared."""
+    document = numbered(asked)
+    for ignore in ignores:
+        ignore.remove(document)
+    return marks(document)
 
 
 def told(raw: Asked, redactor: Redactor) -> Told:

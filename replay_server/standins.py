@@ -4,6 +4,8 @@ Rules kept here:
 - A secret that the agent holds by itself is given back as it is: an answer that quoted the key quotes today's.
 - What is served is recorded with the marks of this replay's own run.
 - The one-to-one map of secrets learns each pair, so another secret in a stand-in's place is a drift.
+- Headers of no known kind may differ by nature (ids that are new for each request). What stood in one is paired with
+  what stands there now only once an answer quotes it.
 """
 
 import re
@@ -28,6 +30,7 @@ class StandIns:
     redactor: Redactor
     secrets: Pairing[Mark]
     made: set[bytes] = field(default_factory=set)
+    _headers: dict[Mark, Mark] = field(default_factory=dict)
 
     def reveal(self, recorded: Recorded) -> tuple[Recorded, Recorded]:
         """An answer as it is served, and as it is written into this replay's own run."""
@@ -40,8 +43,12 @@ class StandIns:
         lives = {name.lower(): MARK.findall(value) for name, value in live}
         for name, value in recorded:
             was, now = MARK.findall(value), lives.get(name.lower(), [])
-            if len(was) == len(now) == 1 and was[0][0] != b"header":
-                self.secrets.learn(((was[0][0], int(was[0][1])),), ((now[0][0], int(now[0][1])),))
+            if len(was) == len(now) == 1:
+                there, here = ((kind, int(number)) for kind, number in (*was, *now))
+                if there[0] == b"header":
+                    self._headers[there] = here
+                else:
+                    self.secrets.learn((there,), (here,))
 
     def _served(self, found: re.Match[bytes]) -> bytes:
         mark = self._mark(found)
@@ -52,6 +59,9 @@ class StandIns:
         """The mark that this replay's run has for the same secret."""
         recorded = _key(found)
         live = self.secrets.live(recorded)
+        if live is None and recorded in self._headers:
+            self.secrets.learn((recorded,), (self._headers[recorded],))
+            live = self.secrets.live(recorded)
         if live is not None:
             return b"<edgetape:%s:%d>" % live
         mark = self.redactor.secrets.adopt(self._made(found), found[1].decode())

@@ -8,7 +8,7 @@ Rules kept here:
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -90,15 +90,22 @@ def normal(asked: Asked, meaning: frozenset[str] = MEANING_HEADERS) -> Form:
     """The normal form of a request, comparing the headers that `meaning` names in lower case."""
     query, query_marks = unmarked(asked.query)
     body, body_marks = unmarked(content(asked))
-    document: dict[str, Node] = {}
-    if query:
-        document["query"] = _fields(query, ordered=False)
+    document = _content(query, body, asked.headers, _text)
     headers = _meaning(asked.headers, meaning)
     if headers:
         document["headers"] = headers
-    if body:
-        document["body"] = _body(body, first(asked.headers, b"content-type"))
     return Form(asked.endpoint, document, asked.marks + query_marks + body_marks)
+
+
+def numbered(asked: Asked) -> dict[str, Node]:
+    """Query and body as `normal` has them, but with the numbers of their marks."""
+    return _content(asked.query, content(asked), asked.headers, _latin)
+
+
+def marks(document: dict[str, Node]) -> tuple[Mark, ...]:
+    """The marks in what is left of a `numbered` document, in an order that is the same for equal documents."""
+    spelled = canonical(document).encode("utf-8", "surrogatepass")
+    return tuple((kind, int(number)) for kind, number in MARK.findall(spelled))
 
 
 def content(asked: Asked) -> bytes:
@@ -121,8 +128,17 @@ def unmarked(raw: bytes) -> tuple[bytes, tuple[Mark, ...]]:
     """Redacted bytes as they are compared, each mark without its number, and the marks that stood there."""
     if b"<edgetape:" not in raw:
         return raw, ()
-    marks = tuple((kind, int(number)) for kind, number in MARK.findall(raw))
-    return MARK.sub(lambda found: b"<edgetape:" + group(found[1]) + b">", raw), marks
+    found = tuple((kind, int(number)) for kind, number in MARK.findall(raw))
+    return MARK.sub(lambda mark: b"<edgetape:" + group(mark[1]) + b">", raw), found
+
+
+def _content(query: bytes, body: bytes, headers: Pairs, text: Callable[[bytes], Node]) -> dict[str, Node]:
+    document: dict[str, Node] = {}
+    if query:
+        document["query"] = _fields(query, ordered=False)
+    if body:
+        document["body"] = _body(body, first(headers, b"content-type"), text)
+    return document
 
 
 def _meaning(headers: Pairs, meaning: frozenset[str]) -> dict[str, Node]:
@@ -150,25 +166,25 @@ def _media_type(value: str) -> str:
     return "; ".join((kind.lower(), *kept))
 
 
-def _body(raw: bytes, content_type: bytes) -> Node:
+def _body(raw: bytes, content_type: bytes, text: Callable[[bytes], Node]) -> Node:
     kind = content_type.split(b";")[0].strip().lower()
     if kind == b"application/x-www-form-urlencoded":
         return _fields(raw, ordered=True)
     if kind == b"multipart/form-data":
         parts = multipart.parts(raw, content_type)
         if parts is not None:
-            return [_part(part) for part in parts]
+            return [_part(part, text) for part in parts]
     if raw.lstrip()[:1] in (b"{", b"[") or kind.endswith(b"json"):
         try:
             return opened(parse(raw))
         except (Malformed, RecursionError):
             pass
-    return _text(raw)
+    return text(raw)
 
 
-def _part(part: multipart.Part) -> Node:
+def _part(part: multipart.Part, text: Callable[[bytes], Node]) -> Node:
     headers: dict[str, Node] = {name: value for name, value in sorted(part.headers) if name != "content-length"}
-    return {**headers, "body": _text(part.body)}
+    return {**headers, "body": text(part.body)}
 
 
 def _fields(raw: bytes, *, ordered: bool) -> Node:

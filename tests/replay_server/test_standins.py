@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from replay_server.answer import Live, Recorded, build
-from replay_server.normalise import told
+from replay_server.normalise import Rules, told
 from replay_server.pairing import Pairing
 from replay_server.standins import StandIns
 from store.core.chunks import Chunk
@@ -102,3 +102,32 @@ def test_two_keys_in_one_s_place_do_not_match() -> None:
     assert secrets.fits(was[0].marks, now[0].marks)
     secrets.learn(was[0].marks, now[0].marks)
     assert not secrets.fits(was[1].marks, now[1].marks)
+
+
+def test_an_answer_that_quotes_a_header_of_no_known_kind_quotes_the_one_of_today() -> None:
+    redactor, secrets = Redactor(), Pairing[Mark]()
+    made = StandIns("run", redactor, secrets)
+    header = (b"X-Window-Id", b"f3b1c2d4e5a6978812345abcde:0")
+    today = told(asked(b"/x", b"", b"", (b"X-Other", b"0a1b2c3d4e5f6789aabbccdd"), header), redactor)
+    recorded_headers = [(b"X-Window-Id", b"<edgetape:header:1>"), (b"X-Other", b"<edgetape:header:2>")]
+    made.pair(recorded_headers, today.asked.headers)
+    assert (
+        made.reveal(replace(ANSWER, body=b"window <edgetape:header:1>", headers=()))[0].body == b"window " + header[1]
+    )
+    assert secrets.live((b"header", 1)) == (b"header", 2)
+    assert secrets.live((b"header", 2)) is None, "what no answer quotes may differ by nature"
+
+
+def test_a_secret_in_a_place_that_is_not_compared_is_no_drift() -> None:
+    rules, secrets = Rules.of(["body /meta", "query trace"]), Pairing[Mark]()
+    was = b'{"say": "<edgetape:key:1>", "meta": {"id": "<edgetape:key:2>", "again": "<edgetape:key:1>"}}'
+    now = b'{"meta": {"id": "<edgetape:key:5>"}, "say": "<edgetape:key:4>"}'
+    other = b'{"meta": {"id": "<edgetape:key:5>"}, "say": "<edgetape:key:5>"}'
+    forms = [
+        rules.normal(asked(b"/x", b"trace=<edgetape:query:%d>" % number, body)).form
+        for number, body in ((1, was), (2, now), (3, other))
+    ]
+    assert forms[0].key == forms[1].key == forms[2].key
+    assert [form.marks for form in forms] == [((b"key", 1),), ((b"key", 4),), ((b"key", 5),)]
+    secrets.learn(forms[0].marks, forms[1].marks)
+    assert not secrets.fits(forms[0].marks, forms[2].marks)

@@ -47,6 +47,11 @@ class Case:
 
 
 CODEX = Program("npm", "@openai/codex@0", "node_modules/@openai/codex-linux-*/vendor/*/bin/codex")
+CODEX_OF_ITS_OWN = """
+model = "gpt-5-codex"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+"""
 CASES = {
     "mini-swe-agent": Case(
         program=Program("pip", "mini-swe-agent>=2.4,<3", "python/bin/mini"),
@@ -127,13 +132,16 @@ wire_api = "responses"
         pointer="/input/[0-9]+/content/0/text",
         over_socket=True,
         variables={"CODEX_API_KEY": "sk-test"},
-        home={
-            ".codex/config.toml": """
-model = "gpt-5-codex"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
-"""
-        },
+        home={".codex/config.toml": CODEX_OF_ITS_OWN},
+    ),
+    "Codex falling back to HTTPS": Case(
+        program=CODEX,
+        line=("exec", "--skip-git-repo-check", "--json", "PROMPT"),
+        calls=(ToolCall("exec_command", {"cmd": SHELL}),),
+        target="POST /v1/responses",
+        pointer="/input/[0-9]+/content/0/text",
+        variables={"CODEX_API_KEY": "sk-test"},
+        home={".codex/config.toml": CODEX_OF_ITS_OWN},
     ),
 }
 
