@@ -21,6 +21,7 @@ from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http import _http1 as http1
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 
+from addons.farewell import break_off, is_broken_off
 from addons.halves import still_listens
 
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)(\d\d)[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n")
@@ -118,6 +119,8 @@ class TowardsAgent(_Whole, http1.Http1Server):
 
     def send(self, event: said.HttpEvent) -> _Run:
         """An answer, but for what asks an agent to go past us."""
+        if isinstance(event, said.ResponseProtocolError) and (self.response or event.code.http_status_code() is None):
+            break_off(self.conn)
         yield from super().send(passed_on(event) if isinstance(event, said.ResponseHeaders) else event)
 
     def mark_done(self, *, request: bool = False, response: bool = False) -> _Run:
@@ -150,6 +153,12 @@ class TowardsServer(_Whole, http1.Http1Client):
     """Our side towards the server."""
 
     ReceiveTrailers = said.ResponseTrailers
+
+    def read_body(self, event: events.Event) -> _Run:
+        """A body, whose end may be that of the connection."""
+        if isinstance(event, events.ConnectionClosed) and is_broken_off(self.conn):
+            break_off(self.context.client)
+        yield from super().read_body(event)
 
     def read_headers(self, event: events.ConnectionEvent) -> _Run:
         """The heads of interim answers, and that of the final one."""

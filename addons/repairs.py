@@ -13,7 +13,7 @@ No other files have private imports.
 - Errors do not say from whose side they came. Here they do.
 - CONNECT ignores `server.via`. Here it goes through the proxy that is named there.
 - A WebSocket that broke off on one side is closed on the other as if all was well. Here it breaks off there, too.
-- Hosts and lengths are read as `addons.grammar` says.
+- Hosts and lengths are read as `addons.grammar` says, and TLS ends as `addons.farewell` does.
 
 Each is a subclass that takes the place of mitmproxy's own class, and only where the methods that it overrides are.
 """
@@ -29,11 +29,12 @@ from mitmproxy.net import check
 from mitmproxy.net.http import url, validate
 from mitmproxy.proxy import commands, layer
 from mitmproxy.proxy.layers import http as http_layers
+from mitmproxy.proxy.layers import tls
 from mitmproxy.proxy.layers import websocket as socket_layers
 from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
-from addons import grammar, http1, http2
+from addons import farewell, grammar, http1, http2
 from store.core.errors import EdgetapeError
 from store.core.websocket import BROKEN_OFF
 
@@ -142,11 +143,13 @@ _REPAIRED: tuple[tuple[ModuleType, str, type], ...] = (
     (http_layers, "Http2Client", http2.TowardsServer),
     (socket_layers, "WebsocketConnection", _Socket),
 )
-_READ = (
+_READ: tuple[tuple[object, str, object], ...] = (
     (check, "is_valid_host", grammar.is_valid_host),
     (url, "is_valid_host", grammar.is_valid_host),
     (url, "parse_authority", grammar.parse_authority),
     (validate, "parse_content_length", grammar.parse_content_length),
+    (tls.TLSLayer, "receive_close", farewell.receive_close),
+    (tls.TLSLayer, "send_close", farewell.send_close),
 )
 
 

@@ -121,6 +121,7 @@ class Findings:
     failures: list[str] = field(default_factory=list)
     fork: Forked | None = None
     edited: list[int] = field(default_factory=list)
+    hurried: list[int] = field(default_factory=list)  # steps whose answer said to wait, and was served without that
     stopped_by_hand: bool = False
     halted: Recorded | None = None  # what every request gets once the replay has ended early
     _causes: Causes = field(default_factory=Causes)

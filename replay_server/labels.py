@@ -5,6 +5,7 @@ from store.labels.classify import request_labels
 from store.labels.dialect import RequestLabels
 
 TELEMETRY = "telemetry"
+AUTH = "auth"
 
 
 def kind(asked: Asked) -> str:

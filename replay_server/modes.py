@@ -35,6 +35,7 @@ class Policy:
     on_drift: OnDrift = "stop"
     on_miss: OnMiss = "fail"
     repeat_last: bool = False
+    no_wait: bool = False
 
     def check(self, *, ci: bool, goes_live: bool = False) -> None:
         """Raises NotAllowed for a policy that would let something out where nothing may."""

@@ -49,6 +49,7 @@ class ReplayOptions:
     `grace_s` is how long the agent may go on after `stopped`; ending it is the caller's. `redactor` is the one that
     made the opening; without it there is a new one that knows `secrets`. With `live` it is one of the live modes;
     `bases` are servers that ports of ours stand for;
+    with `no_wait` no answer tells the agent to wait;
     with `pause` answers are held until somebody lets them go; `unverified` serves events that do not fit together.
     """
 
@@ -62,6 +63,7 @@ class ReplayOptions:
     optional: Sequence[str] = ()
     agent_rules: bool = True
     repeat_last: bool = False
+    no_wait: bool = False
     use_map: bool = True
     unverified: bool = False
     local: str = "pass"

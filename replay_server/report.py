@@ -7,7 +7,7 @@ The JSON is one object:
 - counts: exchanges, requests, matched, mapped, optional, repeated, messages, drifted, reordered, unexpected, exhausted,
   never_requested, refused, unserved, after_stop, local_tunnels, failed; each a number
 - stopped_at: the step whose drift, or a person, ended the replay, or null; edited: steps that a person answered
-  otherwise
+  otherwise; hurried: steps whose answer said to wait, and was served without that (--no-wait)
 - drifted: first causes, each {step, seq, request, kind, detail, place, pointer, inside, recorded, live, rule, expected,
   changes: the same members for each further change of that request, follows: [steps]}
 - reordered: {step, before, request}; unexpected, exhausted, unserved: {request, number, nearest, detail}; number
@@ -82,6 +82,7 @@ def report(
         "counts": dict(counts),
         "stopped_at": found.stopped_at,
         "edited": list(found.edited),
+        "hurried": list[Json](sorted(set(found.hurried))),
         "drifted": [drift_document(drift) for drift in found.drifts],
         "reordered": [{"step": one.step, "before": one.before, "request": one.place} for one in found.reordered],
         "unexpected": [missed_document(one) for one in found.unexpected],

@@ -71,7 +71,7 @@ class ReplayServer:
         self, reader: Reader, writer: Writer, run: RunInfo, authority: CertificateAuthority, options: ReplayOptions
     ) -> None:
         """Reads the run's events. Raises BadRule, NotAllowed for options that cannot be, Unlinked, StoreUnusable."""
-        policy = Policy(options.on_drift, options.on_miss, options.repeat_last)
+        policy = Policy(options.on_drift, options.on_miss, options.repeat_last, options.no_wait)
         policy.check(ci=is_ci(os.environ), goes_live=options.live is not None)
         self.options = options
         self.port = 0

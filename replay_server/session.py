@@ -2,8 +2,9 @@
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
-from replay_server import drift
+from replay_server import drift, patience
 from replay_server.answer import Live, Recorded, Reply, build, failure
 from replay_server.branch import Branch, Start
 from replay_server.control import Control
@@ -47,10 +48,15 @@ class _Ask:
     """A live request as it is matched, answered and recorded."""
 
     form: Form
-    headers: Pairs
+    asked: Asked
     live: Live
     ticket: Ticket
     ledger: Ledger
+
+    @property
+    def headers(self) -> Pairs:
+        """As the agent sent them, after redaction."""
+        return self.asked.headers
 
 
 @dataclass(slots=True)
@@ -121,7 +127,7 @@ class Session:
                 return went
             match = went
         ticket = ledger.request(replace(said, endpoint=form.endpoint), live.version, self._like(match.index))
-        ask = _Ask(form, said.asked.headers, live, ticket, ledger)
+        ask = _Ask(form, said.asked, live, ticket, ledger)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
             self._standins.pair(self.tape.headers(match.index), ask.headers)
         lost = None if match.tier.fits else self.tape.lost(form.endpoint, self._matcher.served)
@@ -211,6 +217,9 @@ class Session:
                 return opened if isinstance(opened, Dialogue) else self._unserved(index, opened, ask)
             case Recorded():
                 self.findings.local_tools.update(self.tape.tools(index, outcome))
+                if self.policy.no_wait and (at_once := patience.at_once(outcome)) is not outcome:
+                    outcome = at_once
+                    self.findings.hurried.append(self.tape.step(index))
                 echoes = self._echoes(index, tier, ask)
 
                 def foreign(answer: Recorded) -> Reply:
@@ -251,9 +260,13 @@ class Session:
         nearest = None if match.index is None else self.tape.step(match.index)
         again = match.tier is Tier.EXHAUSTED
         detail = "" if again else self._expected(None)
+        if again and match.again and nearest is not None:
+            detail = f"the recording answered it last at step {nearest}; --repeat-last gives that answer again"
         if match.index is not None and not again:
             first = drift.changes(self.tape.form(match.index), ask.form)[0]
             detail = f"the nearest is step {nearest}, which differs: {headline(first)}"
+        asked = replace(ask.asked, endpoint=ask.form.endpoint)
+        detail = patience.renewal(self.tape, asked, datetime.now(UTC)) or detail
         return self._reply(ask, self._objections.missed(named(ask.form), nearest, again=again, detail=detail))
 
     def _check_order(self, index: int) -> None:

@@ -118,6 +118,8 @@ def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: End
     said += [f"stale rule, nothing needs it any more: {rule}" for rule in stale]
     if found.edited:
         said.append(f"answered otherwise by hand: step {ranges(found.edited)}")
+    if found.hurried:
+        said.append(f"told to wait for nothing, as asked (--no-wait): step {ranges(sorted(set(found.hurried)))}")
     if found.fork is not None:
         said += departures.lines(found.fork, LISTED_MAX)
     if found.local_tools:

@@ -52,6 +52,7 @@ class Given(TypedDict):
     optionals: Sequence[str]
     no_agent_rules: bool
     repeat_last: bool
+    no_wait: bool
     unverified: bool
     no_confine: bool
     allowed_ports: Sequence[int]
@@ -81,6 +82,7 @@ class Given(TypedDict):
     "optional",
     "no-agent-rules",
     "repeat-last",
+    "no-wait",
     "unverified",
     "grace",
     "pace",
@@ -238,6 +240,7 @@ def _told(given: Given, pause: "Pause | None" = None) -> "ReplayOptions":
         optional=optional,
         agent_rules=not given["no_agent_rules"],
         repeat_last=given["repeat_last"],
+        no_wait=given["no_wait"],
         unverified=given["unverified"],
         pause=pause,
     )

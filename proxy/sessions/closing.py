@@ -4,7 +4,8 @@ from pathlib import Path
 
 from proxy.sessions.recording import Recording
 from proxy.talk import Talk
-from proxy.views.silence import distrust, likely_cause
+from proxy.views.challenge import challengers
+from proxy.views.silence import challenge, distrust, likely_cause
 from proxy.views.summary import summary
 from proxy.words import count, duration, microseconds_between, printable
 from store.exchange import steps
@@ -17,7 +18,8 @@ def say_recorded(talk: Talk, store: Path, keys: Path, recording: Recording) -> N
     """Says what the run came to, what went wrong, and what to type next."""
     with Reader.open(store, keys) as reader:
         run = reader.run(recording.run)
-        counted = summary(steps(reader.events(run.id)), reader)
+        happened = steps(reader.events(run.id))
+        counted, challenged = summary(happened, reader), challengers(happened, reader)
     if recording.failure:
         talk.error(f"the recording is incomplete: {recording.failure}", "edgetape verify last")
     if recording.cut:
@@ -31,10 +33,14 @@ def say_recorded(talk: Talk, store: Path, keys: Path, recording: Recording) -> N
         more = f" and {len(recording.attempts) - _ATTEMPTS_MAX} more" if len(recording.attempts) > _ATTEMPTS_MAX else ""
         talk.error(f"REFUSED: the agent tried to get past the recorder: {tried}{more}", "edgetape doctor")
     if counted.exchanges == 0:
-        cause = likely_cause(recording.noticed)
+        told = sum(step.step is not None for step in happened)
+        cause = likely_cause(recording.noticed, told)
         talk.warn(f"no exchange was recorded: {cause.sentence}", cause.hint)
     elif recording.noticed.distrusted:
         cause = distrust(recording.noticed.distrusted)
+        talk.warn(cause.sentence, cause.hint)
+    for host, step in challenged.items():
+        cause = challenge(host, step)
         talk.warn(cause.sentence, cause.hint)
     name = f" {printable(run.name, one_line=True)}" if run.name else ""
     lasted = duration(microseconds_between(run.opened, run.closed)) if run.closed else "still open"

@@ -38,6 +38,7 @@ ROWS = (
         member="optionals",
     ),
     Setting("repeat-last", "Give the last answer again to what is repeated too often.", flag=True),
+    Setting("no-wait", "Serve Retry-After as 0, so that a recorded 429 or poll costs no time.", flag=True),
     Setting("unverified", "Replay a recording even though its events do not fit together.", flag=True),
     Setting("no-agent-rules", "Do without the rules that come with edgetape for known agents.", flag=True),
     Setting("no-confine", "Run the agent with the network it has; the report says UNCONFINED.", flag=True),

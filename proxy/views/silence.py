@@ -1,4 +1,4 @@
-"""Why a recording saw nothing, as far as that can be told from what the recorder noticed. Pure."""
+"""Why a recording saw nothing, or something else than the agent would have, as far as that can be told. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,10 +32,15 @@ class Cause:
     hint: str
 
 
-def likely_cause(noticed: Noticed) -> Cause:
-    """The likeliest reason for a run without an exchange."""
+def likely_cause(noticed: Noticed, told: int = 0) -> Cause:
+    """The likeliest reason for a run without an exchange, in which the agent asked or told the recorder itself
+    something `told` times.
+    """
     if noticed.distrusted:
         return distrust(noticed.distrusted)
+    if told:
+        sentence = f"the agent spoke with the recorder alone ({count(told, 'value or note', 'values and notes')})"
+        return Cause(sentence, "if it asked servers as well, their client goes past: " + _IGNORES)
     if noticed.tunnels:
         sentence = f"all of its traffic passed unopened, in {count(noticed.tunnels, 'tunnel')}"
         return Cause(sentence, "`edgetape show` says to whom and why")
@@ -51,3 +56,13 @@ def distrust(hosts: Mapping[str, int]) -> Cause:
     """Clients that did not accept our certificates."""
     named = ", ".join(printable(host, one_line=True) for host in sorted(hosts)[:5])
     return Cause(f"a client does not trust edgetape's authority for {named}", _DISTRUST)
+
+
+def challenge(host: str, step: int) -> Cause:
+    """A server that took the recorder for a bot."""
+    named = printable(host, one_line=True)
+    return Cause(
+        f"{named} answered step {step} with a page that keeps bots out: it may know the recorder by its TLS, and let"
+        " the agent itself pass. Then the recording has changed what the agent saw",
+        f"--passthrough {named} lets it pass unopened, recorded as a tunnel; edgetape disguises nothing",
+    )

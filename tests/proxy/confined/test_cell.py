@@ -9,7 +9,7 @@ from proxy.confined.confinement import refusal
 from tests.support.command import Command
 
 AGENT = """
-import http.server, os, socket, sys, threading, urllib.request
+import http.server, os, socket, subprocess, sys, threading, urllib.request
 print(urllib.request.urlopen("http://edgetape.internal/v1/now").status)
 own = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
 threading.Thread(target=own.serve_forever, daemon=True).start()
@@ -19,11 +19,13 @@ for _ in range(2):
         socket.create_connection(("192.0.2.7", 443), 5)
     except OSError as error:
         print(error.errno is not None)
+child = "import urllib.request; urllib.request.urlopen('http://192.0.2.8/', timeout=5)"
+print(subprocess.run([sys.executable, "-c", child], env={}, stderr=subprocess.DEVNULL).returncode)
 sys.exit(7)
 """
 
 
-def test_what_tries_to_get_past_the_recorder_is_refused_and_named(tmp_path: Path) -> None:
+def test_c109_what_tries_to_get_past_the_recorder_is_refused_and_named_children_too(tmp_path: Path) -> None:
     refused = refusal()
     if refused is not None:
         pytest.skip(refused.reason)
@@ -31,8 +33,9 @@ def test_what_tries_to_get_past_the_recorder_is_refused_and_named(tmp_path: Path
     (tmp_path / "agent.py").write_text(AGENT)
     said = command.run("record", "--enforce", "--", "python3", "agent.py")
     assert said.code == 43, said.err
-    assert said.out.split() == ["200", "200", "True", "True"]
+    assert said.out.split() == ["200", "200", "True", "True", "1"]
     assert "REFUSED: the agent tried to get past the recorder: TCP to 192.0.2.7:443 (2 times)" in said.err
+    assert "TCP to 192.0.2.8:80" in said.err  # a child that was given an empty environment
     (recorded,) = command.runs()
     assert recorded["exit_code"] == 7
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.views.silence import Noticed, likely_cause
+from proxy.views.silence import Noticed, challenge, likely_cause
 
 
 @pytest.mark.parametrize(
@@ -20,5 +20,12 @@ def test_the_likeliest_cause_is_named_with_what_to_do(noticed: Noticed, sentence
     assert hint in cause.hint
 
 
+def test_an_agent_that_spoke_with_the_recorder_alone_did_connect() -> None:
+    cause = likely_cause(Noticed(0, {}, 1), told=3)
+    assert "spoke with the recorder alone (3 values and notes)" in cause.sentence
+    assert "nothing connected" not in cause.sentence
+
+
 def test_a_host_name_cannot_drive_the_terminal() -> None:
     assert "\x1b" not in likely_cause(Noticed(0, {"\x1b[2J.example": 1}, 0)).sentence
+    assert "\x1b" not in challenge("\x1b[2J.example", 1).hint
