@@ -15,8 +15,12 @@ from store.labels.dialect import Call
 QUOTED_CHARS_MIN = 24
 _NAMED = 1_000_000
 
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{6,}[A-Za-z0-9]")
-_DATE = re.compile(r"(19|20)\d\d-?[01]\d-?[0-3]\d")
+_CHARS_MIN = 8
+_WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.@-]{6,}[A-Za-z0-9]")
+_DIGIT = re.compile(rb"[0-9]")
+_MIXED_WITH = re.compile(rb"[A-Za-z-]")
+_APART = re.sub(rb"[^A-Za-z0-9_.@-]", b" ", bytes(range(256)))  # whatever no word has in it, as a space
+_DATE = re.compile(rb"(19|20)\d\d-?[01]\d-?[0-3]\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +88,10 @@ def tool_of(body: Node) -> tuple[str, Node] | None:
 
 
 def words(found: Iterable[str]) -> frozenset[str]:
-    """The words of some texts."""
-    return frozenset(word for text in found for word in _WORD.findall(text) if _is_identifier(word))
+    """The words of some texts. Answers are long and few of their words are identifiers: the others go first."""
+    runs = {run for text in found if _has_digit(text) for run in _runs(text)}
+    near = (word for run in runs if _DIGIT.search(run) for word in _WORD.findall(run))
+    return frozenset(word.decode() for word in near if _is_identifier(word))
 
 
 def distinct(word: str) -> bool:
@@ -115,6 +121,15 @@ def texts(node: Node) -> Iterator[str]:
                 yield from texts(member)
 
 
-def _is_identifier(word: str) -> bool:
-    mixed = any(letter.isdigit() for letter in word) and any(letter.isalpha() for letter in word)
-    return (mixed or (word.count("-") > 0 and any(letter.isdigit() for letter in word))) and not _DATE.match(word)
+def _has_digit(text: str) -> bool:
+    return any(digit in text for digit in "0123456789")
+
+
+def _runs(text: str) -> list[bytes]:
+    """What of a text is long enough for a word and is not of letters alone, in one piece."""
+    pieces = text.encode("ascii", "replace").translate(_APART).split()
+    return [piece for piece in pieces if len(piece) >= _CHARS_MIN and not piece.isalpha()]
+
+
+def _is_identifier(word: bytes) -> bool:
+    return bool(_DIGIT.search(word) and _MIXED_WITH.search(word)) and not _DATE.match(word)

@@ -8,12 +8,15 @@ tree is empty and no listener is known to be the agent's.
 import os
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from store import diagnosis
 
 MARKER_VARIABLE = "EDGETAPE_AGENT"
 
 _PROC = Path("/proc")
+_STARTED_AT = 19  # starttime among what stands behind the name (proc_pid_stat(5), field 22)
 _LISTEN = "0A"  # TCP_LISTEN of the kernel's tcp_states.h
 _LOOPBACK_OR_ANY = (
     "00000000",  # 0.0.0.0
@@ -25,10 +28,14 @@ _LOOPBACK_OR_ANY = (
 
 @dataclass(frozen=True, slots=True)
 class ProcessTree:
-    """The processes of one agent: `root` is its pid, `marker` the value of its EDGETAPE_AGENT variable."""
+    """The processes of one agent: `root` is its pid, `marker` the value of its EDGETAPE_AGENT variable.
+
+    Whoever held a connection once is asked first the next time; `_holders` are their pids with when they started.
+    """
 
     root: int
     marker: str
+    _holders: dict[int, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     def members(self) -> frozenset[int]:
         """The pids of the tree at this moment; zombies are no members."""
@@ -44,6 +51,15 @@ class ProcessTree:
                 members.add(pid)
                 found += children[pid]
         return frozenset(members)
+
+    def holds(self, inodes: set[str]) -> bool:
+        """Whether a process of the tree has one of these sockets open."""
+        if any(_started(pid) == began and _holds_socket(pid, inodes) for pid, began in tuple(self._holders.items())):
+            return True
+        holder = next((pid for pid in self.members() if _holds_socket(pid, inodes)), None)
+        if holder is not None:
+            self._holders[holder] = _started(holder)
+        return holder is not None
 
     def _carries_marker(self, pid: int) -> bool:
         """Whether the process was started with our marker, alone or nested inside another recording's."""
@@ -62,7 +78,7 @@ def owns_listener(tree: ProcessTree, port: int) -> bool:
     Reads files of /proc for some milliseconds: call it in a thread, once a connection.
     """
     inodes = set(_listening_inodes(port))
-    return bool(inodes) and any(_holds_socket(pid, inodes) for pid in tree.members())
+    return bool(inodes) and tree.holds(inodes)
 
 
 def owns_connection(tree: ProcessTree, port: int, to_port: int) -> bool:
@@ -70,8 +86,8 @@ def owns_connection(tree: ProcessTree, port: int, to_port: int) -> bool:
 
     As `owns_listener`, for a thread.
     """
-    inodes = set(_connected_inodes(port, to_port))
-    return bool(inodes) and any(_holds_socket(pid, inodes) for pid in tree.members())
+    inodes = diagnosis.inodes(port, to_port) or set(_connected_inodes(port, to_port))
+    return bool(inodes) and tree.holds(inodes)
 
 
 def _parents() -> Iterator[tuple[int, int]]:
@@ -79,14 +95,24 @@ def _parents() -> Iterator[tuple[int, int]]:
     for entry in _entries(_PROC):
         if not entry.isdecimal():
             continue
-        try:
-            stat = (_PROC / entry / "stat").read_bytes()
-        except OSError:
-            continue  # ended since it was listed
-        # The command name stands in parentheses and may itself hold any of them (proc_pid_stat(5)).
-        state, parent = stat.rpartition(b")")[2].split()[:2]
+        state, parent = (_stat(int(entry)) or [b"X", b""])[:2]
         if state not in {b"Z", b"X"}:
             yield int(entry), int(parent)
+
+
+def _stat(pid: int) -> list[bytes]:
+    """What stands behind the name of a process in its stat, from the state on; nothing of one that has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", 0) as told:  # noqa: PTH123  # a third of what a Path takes
+            # The command name stands in parentheses and may itself hold any of them (proc_pid_stat(5)).
+            return told.read().rpartition(b")")[2].split()
+    except OSError:
+        return []  # ended since it was listed
+
+
+def _started(pid: int) -> bytes:
+    """When a process started, in ticks since the machine did: tells it from a later one of the same pid."""
+    return next(iter(_stat(pid)[_STARTED_AT:]), b"")
 
 
 def _listening_inodes(port: int) -> Iterator[str]:
@@ -125,7 +151,7 @@ def _holds_socket(pid: int, inodes: set[str]) -> bool:
     wanted = {f"socket:[{inode}]" for inode in inodes}
     for descriptor in _entries(folder):
         try:
-            if str((folder / descriptor).readlink()) in wanted:
+            if os.readlink(f"{folder}/{descriptor}") in wanted:  # noqa: PTH115  # a third of what a Path takes
                 return True
         except OSError:
             continue  # closed since it was listed

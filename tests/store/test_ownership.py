@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from store import diagnosis
 from store.ownership import MARKER_VARIABLE, ProcessTree, owns_connection, owns_listener
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="process trees are read from /proc")
@@ -100,3 +101,31 @@ def test_a_connection_is_the_agents_by_the_process_that_holds_its_near_end() -> 
             assert not owns_connection(us, far, far)
             with listening() as (tree, _):
                 assert not owns_connection(tree, near, far)
+
+
+@pytest.mark.parametrize("asked", ["the kernel", "the table"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+def test_the_end_of_a_connection_is_found_whomever_we_ask(
+    asked: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if asked == "the table":
+        monkeypatch.setattr(diagnosis, "inodes", lambda *_: set())
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as server:
+        server.bind((address, 0))
+        server.listen()
+        with socket.create_connection(server.getsockname()[:2]) as connection:
+            near, far = (end.getsockname()[1] for end in (connection, server))
+            us = ProcessTree(os.getpid(), MARKER)
+            assert owns_connection(us, near, far)
+            assert owns_connection(us, near, far), "also when it is known who held it"
+            assert asked == "the table" or diagnosis.inodes(near, far) == {str(os.fstat(connection.fileno()).st_ino)}
+            assert not diagnosis.inodes(far, far), "a listener is no connection"
+
+
+def test_a_later_process_with_the_number_of_one_that_held_a_connection_is_not_the_agent() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        far = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", far)) as connection:
+            us = ProcessTree(0, MARKER, {os.getpid(): b"another time"})
+            assert not owns_connection(us, connection.getsockname()[1], far)
