@@ -248,7 +248,7 @@ class ReplayServer:
         if isinstance(reply, Outing):
             return await self._carry(reply, live, request)
         if isinstance(reply, Dialogue):
-            return await speak(reply, request, self._pace)
+            return await speak(reply, request, self._pace, self.options.pause)
         if self.options.pause is not None:
             reply = await hold(self.options.pause, reply, request)
         ended: Ended = "client_gone"

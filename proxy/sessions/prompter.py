@@ -92,7 +92,8 @@ def introduction(held: Held) -> Iterator[str]:
     yield f"step {held.step} waits: {printable(held.place, one_line=True)}"
     message = message_of(answer)
     text = tree.spell(message) if message is not None else _text(answer)
-    yield f"  {answer.status}; {folded(printable(text, one_line=True), SHOWN_CHARS_MAX)}"
+    status = "" if held.is_message else f"{answer.status}; "
+    yield f"  {status}{folded(printable(text, one_line=True), SHOWN_CHARS_MAX)}"
 
 
 def whole(answer: Recorded) -> Iterator[str]:

@@ -11,7 +11,8 @@ from audit import pages
 from audit.pages import Detail, Findings, RunView
 from proxy.output import as_json_text
 from proxy.views.report import detail, row_of
-from proxy.views.timeline import Line, Look, lines
+from proxy.views.spoken import Look
+from proxy.views.timeline import Line, lines
 from proxy.words import count, duration, microseconds_between, moment, printable
 from store.bundle.export import Excerpt
 from store.bundle.packing import Report

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from proxy.views.spoken import spoken
 from proxy.words import count, shown, size
 from store.core.errors import EdgetapeError
 from store.core.event import Event
@@ -61,6 +62,10 @@ def summary(steps: Iterable[Step], reader: Reader) -> Summary:
         if step.facts.model is not None:
             models[shown(reader.text(step.request, step.facts.model))] = None
         tools |= dict.fromkeys(_tools(step, reader))
+        talk = spoken(step, reader) if step.messages else None
+        if talk is not None:
+            models |= dict.fromkeys(shown(model.encode()) for model in talk.models)
+            tools |= dict.fromkeys(shown(tool.encode()) for tool in talk.tools)
     return Summary(exchanges, failed, tunnels, tuple(models), tuple(tools), body_bytes)
 
 

@@ -5,8 +5,9 @@ Texts that an event keeps apart (a long path, a query) are asked of a `Look`, wh
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
+from proxy.views.spoken import Look, Spoken, spoken
 from proxy.words import count, duration, folded, moment, printable, shown, size
 from store.core import rpc
 from store.core.errors import EdgetapeError
@@ -26,7 +27,6 @@ from store.core.model import (
     Value,
     WsMessage,
 )
-from store.core.text import Apart, Text
 from store.exchange import Exchange, Happening, Step
 from store.labels import note
 
@@ -66,16 +66,6 @@ _TUNNELS = {
 type Mark = Literal["good", "odd", "bad"]
 
 
-class Look(Protocol):
-    """Where a text or a body that an event names can be read."""
-
-    def text(self, event: Event, value: Text | None) -> bytes:
-        """A text, short or apart."""
-
-    def body(self, event: Event, apart: Apart | None) -> bytes:
-        """A body that the event commits to."""
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """One step. Times are microseconds, `at_us` since the run opened; what is not counted has no number."""
@@ -112,10 +102,11 @@ def exchange_line(exchange: Exchange, look: Look) -> Line:
     """The line of one exchange."""
     response, error = exchange.response, exchange.error
     at_us = exchange.request.place.mono_us
-    asked = _asked(exchange.request, exchange.facts, look)
+    talk = spoken(exchange, look) if exchange.messages and exchange.facts.model is None else None
+    asked = _asked(exchange.request, exchange.facts, look, talk)
     if response is not None:
         took = response.total_us
-        words = "; ".join(filter(None, (asked, _answered(exchange, response, look))))
+        words = "; ".join(filter(None, (asked, _answered(exchange, response, look, talk))))
         mark = "odd" if _lacks_an_end(exchange) else _mark(response)
         return Line(exchange.step, at_us, took, str(response.status), words, mark)
     if error is not None:
@@ -144,7 +135,9 @@ def _query(event: Event, facts: HttpRequest, look: Look) -> str:
         return "?(erased)"
 
 
-def _asked(event: Event, facts: HttpRequest, look: Look) -> str:
+def _asked(event: Event, facts: HttpRequest, look: Look, talk: Spoken | None) -> str:
+    if talk is not None:
+        return talk.asked(f"{shown(look.text(event, facts.host))}:{facts.port}")
     method, where = shown(look.text(event, facts.method)), target(event, facts, look)
     if facts.model is not None:
         model, host = shown(look.text(event, facts.model)), shown(look.text(event, facts.host))
@@ -155,10 +148,10 @@ def _asked(event: Event, facts: HttpRequest, look: Look) -> str:
     return f"{method} {where}"
 
 
-def _answered(exchange: Exchange, response: HttpResponse, look: Look) -> str:
+def _answered(exchange: Exchange, response: HttpResponse, look: Look, talk: Spoken | None) -> str:
     outcome = exchange.outcome
     assert outcome is not None
-    said: list[str] = []
+    said = talk.answered if talk is not None else []
     if response.tools:
         names = ", ".join(shown(look.text(outcome, tool)) for tool in response.tools)
         said.append(f"it asks for {names}")

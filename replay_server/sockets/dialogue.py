@@ -4,12 +4,13 @@ Rules kept here:
 - A message of the server goes out once all messages of the client that came before it have come again.
 - A message of the client is compared as the body of a request is: same rules, same ids made up anew, same secrets.
 - What was recorded as the end is the end again. How the client itself ends is recorded, and not judged.
+- What the server says next can be looked at and changed before it is said.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
 
 from replay_server import drift
 from replay_server.answer import Recorded, Reply
@@ -20,6 +21,8 @@ from replay_server.match import Matcher
 from replay_server.minted import Scalar, blanked
 from replay_server.objection import Objections
 from replay_server.provenance import Provenance
+from replay_server.sockets.prospect import Prospect, messages, prospect, spoken
+from replay_server.sockets.turn import INTERNAL_ERROR, POLICY_VIOLATION, Leave, Say, Turn, refusal
 from replay_server.standins import StandIns
 from replay_server.tape import Tape
 from store.core.event import Event
@@ -29,32 +32,6 @@ from store.core.redact import Content, Redactor, is_withheld
 from store.core.websocket import BROKEN_OFF, By, media_type
 from store.reader import BodyUnavailable
 from store.ticket import Ticket
-
-POLICY_VIOLATION = 1008  # RFC 6455, section 7.4.1: what a client is told that left the recording
-INTERNAL_ERROR = 1011
-_REASON_BYTES_MAX = 123  # RFC 6455, section 5.5
-_JSON: Pairs = ((b"Content-Type", b"application/json"),)
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """A message of the server, `wait_us` after what was before it."""
-
-    raw: bytes
-    is_text: bool
-    wait_us: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """The server's goodbye, BROKEN_OFF where it says none."""
-
-    code: int
-    reason: bytes = b""
-    wait_us: int = 0
-
-
-type Turn = Say | Leave | Literal["listen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +67,9 @@ class Dialogue:
     _ids: dict[Scalar, Scalar] = field(default_factory=dict)
     _refusal: Leave | None = None
     _has_ended: bool = False
+    _seen: int = 0  # what comes before was looked at
+    _instead: deque[bytes] = field(default_factory=deque)
+    _is_text: bool = True
     _events: list[Event] = field(init=False)
     _agent: Pairs = field(init=False)
     _said: Provenance = field(init=False)
@@ -104,17 +84,54 @@ class Dialogue:
         """What comes next; a message of the client is waited for with "listen"."""
         if self._refusal is not None:
             return self._refusal
+        if self._instead:
+            return self._say(self._instead.popleft(), self._is_text, foreign=True)
         event = self._next
         match event.facts if event is not None else None:
             case WsMessage(direction="to_client") as facts:
                 assert event is not None
-                turn = self._say(event, facts, self._wait_us())
+                turn = self._repeat(event, facts, self._wait_us())
                 self._at += 1
                 return turn
             case WsClose(code=code, by="server" | "unknown"):
                 assert event is not None
                 return Leave(code, self._read(event) or b"", self._wait_us())
         return "listen"
+
+    def ahead(self) -> Prospect | None:
+        """What the server says next, once; None where that is nothing, was looked at, or cannot be read."""
+        if self._refusal is not None or self._at < self._seen:
+            return None
+        said: list[bytes] = []
+        for event in self._events[self._at :]:
+            if not isinstance(event.facts, WsMessage) or _is_clients(event):
+                break
+            raw = self._read(event)
+            if raw is None or self._is_withheld(event.facts, raw):
+                return None
+            said.append(raw)
+        if not said:
+            return None
+        found = prospect(said)
+        self._seen = self._at + found.messages
+        return found
+
+    def amend(self, answer: Recorded) -> None:
+        """Says this, which was made of what is `ahead`, in its place."""
+        facts = self._events[self._at].facts
+        self._is_text = not isinstance(facts, WsMessage) or facts.opcode == "text"
+        self._instead.extend(messages(answer))
+        self._at = self._seen
+
+    @property
+    def step(self) -> int:
+        """The step that opened the socket."""
+        return self.setting.tape.step(self.index)
+
+    @property
+    def where(self) -> str:
+        """The next message, for people."""
+        return self._where(self._at)
 
     def hear(self, raw: bytes, *, is_text: bool) -> None:
         """Takes a message of the client."""
@@ -161,19 +178,27 @@ class Dialogue:
     def _next(self) -> Event | None:
         return self._events[self._at] if self._at < len(self._events) else None
 
-    def _say(self, event: Event, facts: WsMessage, wait_us: int) -> Turn:
+    def _repeat(self, event: Event, facts: WsMessage, wait_us: int) -> Turn:
         raw = self._read(event)
         if raw is None:
             assert self._refusal is not None
             return self._refusal
-        if not facts.exact and is_withheld(raw):
+        if self._is_withheld(facts, raw):
             return self._unserved("it could not be read for secrets, so it was not kept")
-        kind = _JSON if raw.lstrip()[:1] in (b"{", b"[") else ()
-        recorded = Recorded(200, b"", kind, "none", "complete", raw, exact=facts.exact)
+        return self._say(raw, facts.opcode == "text", exact=facts.exact, wait_us=wait_us)
+
+    def _say(self, raw: bytes, is_text: bool, *, exact: bool = False, foreign: bool = False, wait_us: int = 0) -> Say:
+        """A message; `foreign` is one that a person had a hand in."""
         echoes = Echoes(self.setting.matcher.mapping.values, self._ids, {})
-        served, kept = (echoes.put(each) for each in self.setting.standins.reveal(recorded))
-        self.setting.ledger.said(self.ticket, kept, is_text=facts.opcode == "text")
-        return Say(served.body, facts.opcode == "text", wait_us)
+        revealed = self.setting.standins.reveal(spoken(raw, exact=exact))
+        served, kept = (echoes.put(each) for each in revealed)
+        kept = self.setting.ledger.redacted(kept) if foreign else kept
+        self.setting.ledger.said(self.ticket, kept, is_text=is_text)
+        return Say(served.body, is_text, wait_us)
+
+    @staticmethod
+    def _is_withheld(facts: WsMessage, raw: bytes) -> bool:
+        return not facts.exact and is_withheld(raw)
 
     def _changes(self, event: Event, facts: WsMessage, live: bytes, *, is_text: bool) -> list[Change] | None:
         """How a message differs from the recorded one; None where that is gone."""
@@ -240,8 +265,7 @@ class Dialogue:
         return self._refuse(said, INTERNAL_ERROR)
 
     def _refuse(self, sentence: str, code: int = POLICY_VIOLATION) -> Leave:
-        raw = f"edgetape replay: {sentence}".encode()[:_REASON_BYTES_MAX]
-        self._refusal = Leave(code, raw.decode("utf-8", "ignore").encode())
+        self._refusal = refusal(sentence, code)
         return self._refusal
 
     def _end(self, code: int, by: By, reason: str = "") -> None:

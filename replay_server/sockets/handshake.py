@@ -19,11 +19,13 @@ def is_socket(recorded: Recorded) -> bool:
 
 
 def head(recorded: Recorded, key: bytes) -> bytes:
-    """The head of the 101, with the proof for this client's key in the place of the recorded one."""
+    """The head of the 101, with the proof for this client's key in the place of the recorded one, or added."""
     lines = [b"HTTP/1.1 101 " + (recorded.reason or b"Switching Protocols")]
     proof = base64.b64encode(hashlib.sha1(key.strip() + _GUID, usedforsecurity=False).digest())
     for name, value in recorded.headers:
         lower = name.lower()
         if lower != _EXTENSIONS:
             lines.append(name + b": " + (proof if lower == _ACCEPT else value))
+    if not first(recorded.headers, _ACCEPT):
+        lines.append(b"Sec-WebSocket-Accept: " + proof)
     return b"\r\n".join(lines) + b"\r\n\r\n"

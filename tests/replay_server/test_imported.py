@@ -8,7 +8,8 @@ import pytest
 from replay_server.answer import Live
 from replay_server.report import Report
 from replay_server.server import ReplayOptions, ReplayServer
-from replay_server.sockets.dialogue import Dialogue, Say
+from replay_server.sockets.dialogue import Dialogue
+from replay_server.sockets.turn import Say
 from store.core.redact import Content, Redactor
 from store.exchange import exchanges
 from store.foreign import sniff

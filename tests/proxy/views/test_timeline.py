@@ -1,5 +1,6 @@
 """Each kind of step has its line in plain words."""
 
+import json
 from dataclasses import dataclass, field
 
 import pytest
@@ -10,6 +11,8 @@ from store.core.event import Event, Place
 from store.core.model import Ended, Fact, Gap, HttpRequest, HttpResponse, Note, RpcMessage, TunnelOpen, Value, WsMessage
 from store.core.text import Apart, Body, Text, text_bytes
 from store.exchange import steps
+from tests.support import responses_shape
+from tests.support.dialogue import ToolCall, Turn
 
 BODY = Body(body="0" * 64)
 
@@ -133,6 +136,25 @@ def test_a_websocket_counts_its_messages() -> None:
     ]
     (line,) = told(request(), response(status=101), *messages)
     assert line.words.endswith("1 message to the server, 2 back")
+
+
+def test_a_websocket_names_the_model_that_its_messages_ask() -> None:
+    turn = Turn(1, "m-1", (), ToolCall("lookup", {"id": 1}), "tool_calls", 7)
+    asked = json.dumps({"type": "response.create", "model": "m-1", "input": []}).encode()
+    said = [event.partition(b"data: ")[2].strip() for event in responses_shape.events(turn)]
+    bodies = {f"{number:064}": body for number, body in enumerate((asked, *said, asked))}
+    messages = [
+        WsMessage(req=0, direction="to_server" if body is asked else "to_client", opcode="text", body=Body(body=name))
+        for name, body in bodies.items()
+    ]
+    opened = request(path="/v1/responses"), response(status=101)
+    (line,) = told(*opened, *messages, look=Memory(bodies))
+    assert line.words.startswith(
+        "model m-1 asked (responses) 2 times on a WebSocket at api.example:443; it asks for lookup; "
+    )
+    assert "output tokens" in line.words
+    (line,) = told(*opened, *messages, look=Memory())
+    assert line.words == f"GET https://api.example/v1/responses; 2 messages to the server, {len(said)} back"
 
 
 def test_what_is_no_exchange_has_its_line_too() -> None:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from replay_server.answer import Live
 from replay_server.server import ReplayOptions, ReplayServer
-from replay_server.sockets.dialogue import Dialogue, Leave, Say
+from replay_server.sockets.dialogue import Dialogue
+from replay_server.sockets.turn import Leave, Say
 from store.core import websocket
 from store.core.draft import altered
 from store.core.redact import Content
