@@ -1,6 +1,6 @@
 """The clients of a measured exchange: a process of its own that does as little as it can.
 
-python -m bench.client ORDER          asks through a proxy, as an `Order` in JSON says, and prints `Figures`
+python -m bench.client ORDER          asks through a proxy, as an `Order` in JSON says; prints `begun`, then `Figures`
 """
 
 import asyncio
@@ -19,6 +19,9 @@ from bench.upstream import CHAT, EVENTS, HEAD_END, LENGTH, conversation
 
 _SENT = re.compile(rb'"sent": ?(\d+)')
 _VARIANTS = 64
+_LONG_BYTES, _LONG_VARIANTS = 1 << 20, 2  # what is long takes long to make up
+BEGUN = "begun"
+_APART_S = 0.02  # as far the streams of one load begin apart: agents do not ask in the same millisecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ class Asking(asyncio.Protocol):
 class Line:
     """A connection to the target, through the proxy if there is one."""
 
-    def __init__(self, order: Order, context: ssl.SSLContext) -> None:
+    def __init__(self, order: Order, context: ssl.SSLContext, number: int) -> None:
+        self.number = number
         self._order = order
         self._context = context
         self._seen = bytearray()
@@ -163,20 +167,22 @@ def requests(order: Order) -> list[bytes]:
         b"User-Agent: Client/Python 1.99.1\r\nAccept: application/json\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\n\r\n"
     )
-    bodies = [conversation(order.request_bytes, seed, order.repeated_bytes) for seed in range(_VARIANTS)]
+    variants = _LONG_VARIANTS if order.request_bytes >= _LONG_BYTES else _VARIANTS
+    bodies = [conversation(order.request_bytes, seed, order.repeated_bytes) for seed in range(variants)]
     return [head % (path, host, len(body)) + body for body in bodies]
 
 
 async def ask(order: Order) -> Figures:
-    """Does what is ordered. Connections that are kept are opened before the clock starts."""
+    """Does what is ordered. Connections that are kept are opened before the clock starts, of which a line tells."""
     context = ssl.create_default_context(cafile=order.trusted)
     asked, figures = requests(order), Figures()
-    lines = [Line(order, context) for _ in range(order.clients)]
+    lines = [Line(order, context, number) for number in range(order.clients)]
     if order.kind != "fresh":
         for line in lines:
             await line.open()
             if order.kind == "keep":
                 await line.ask(asked[0])
+    print(BEGUN, flush=True)  # noqa: T201  # read by the caller
     begun = time.monotonic()
     until = begun + order.seconds
     work = {"keep": _keep, "fresh": _fresh, "stream": _stream}[order.kind]
@@ -211,6 +217,7 @@ async def _fresh(line: Line, asked: list[bytes], figures: Figures, until: float)
 
 async def _stream(line: Line, asked: list[bytes], figures: Figures, until: float) -> None:
     async with asyncio.timeout(until - time.monotonic()):
+        await asyncio.sleep(line.number * _APART_S)
         await line.stream(asked[0], figures)
 
 

@@ -133,10 +133,12 @@ def ring() -> Iterator[Ring]:
 
 @contextmanager
 def loading(order: Order) -> Iterator["subprocess.Popen[str]"]:
-    """A client at work, which is ended if it has not ended by itself."""
+    """A client that has begun to work, and is ended if it has not ended by itself."""
     command = [sys.executable, "-m", "bench.client", json.dumps(asdict(order))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
+        assert process.stdout is not None
+        process.stdout.readline()
         yield process
     finally:
         _end(process)
@@ -144,8 +146,8 @@ def loading(order: Order) -> Iterator["subprocess.Popen[str]"]:
 
 def turn(contestant: Contestant, order: Order) -> Turn:
     """One load of one contestant."""
-    before = contestant.cpu_s
     with loading(order) as process:
+        before = contestant.cpu_s
         out, _ = process.communicate(timeout=order.seconds + _OVER_S)
     return Turn(Figures(**json.loads(out)), contestant.cpu_s - before)
 

@@ -10,7 +10,6 @@ is the steadier figure.
 import signal
 import statistics
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -115,13 +114,13 @@ def streamed(
     place: Ring, direct: Contestant, ours: Contestant, rounds: int, chunks: int = 200, every_ms: int = 5
 ) -> list[str]:
     """What recording adds to the chunks of many event streams while somebody uploads long bodies."""
-    firsts, chunks, lasts = [], [], []
+    first, middle, last = list[float](), list[float](), list[float]()
     for _ in range(rounds):
         plain, recorded = (_streams(place, each, chunks, every_ms) for each in (direct, ours))
-        firsts.append(_percentile(recorded.figures.first_ms, 50) - _percentile(plain.figures.first_ms, 50))
-        chunks.append(_percentile(recorded.figures.took_ms, 50) - _percentile(plain.figures.took_ms, 50))
-        lasts.append(_percentile(recorded.figures.took_ms, 99) - _percentile(plain.figures.took_ms, 99))
-    rows = (("first chunk, p50", firsts, 2.0), ("a chunk, p50", chunks, 1.0), ("a chunk, p99", lasts, 10.0))
+        first.append(_percentile(recorded.figures.first_ms, 50) - _percentile(plain.figures.first_ms, 50))
+        middle.append(_percentile(recorded.figures.took_ms, 50) - _percentile(plain.figures.took_ms, 50))
+        last.append(_percentile(recorded.figures.took_ms, 99) - _percentile(plain.figures.took_ms, 99))
+    rows = (("first chunk, p50", first, 2.0), ("a chunk, p50", middle, 1.0), ("a chunk, p99", last, 10.0))
     what = f"{_STREAMS} streams of {chunks} chunks at {every_ms} ms beside posts of 4 MB: "
     return [
         line([what + name, _held(spread(added, 1), goal, statistics.median(added)), f"< {goal:.0f}"])
@@ -132,9 +131,8 @@ def streamed(
 def _streams(place: Ring, contestant: Contestant, chunks: int, every_ms: int) -> Turn:
     basis = Order("stream", contestant.proxy, place.target, contestant.trusted, _STREAMS, 60.0)
     basis = replace(basis, chunks=chunks, chunk_ms=every_ms)
-    posts = replace(basis, kind="keep", clients=1, seconds=4.0, request_bytes=_POSTS_BYTES, answer_bytes=64)
+    posts = replace(basis, kind="keep", clients=1, seconds=30.0, request_bytes=_POSTS_BYTES, answer_bytes=64)
     with loading(posts):
-        time.sleep(0.8)  # until the posts are under way
         return turn(contestant, basis)
 
 
