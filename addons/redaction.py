@@ -11,7 +11,7 @@ import msgspec
 from mitmproxy.connection import Server
 from mitmproxy.http import Headers, HTTPFlow, Response
 
-from addons.body import body_members
+from addons.body import body_members, redacted_body
 from addons.flows import Counts, Live, Pairs
 from addons.http1 import interim
 from addons.labelling import ask_request, ask_response
@@ -28,7 +28,7 @@ from store.core.model import (
     HttpRequestEnd,
     HttpResponse,
 )
-from store.core.redact import Content, Redacted, Redactor, stored
+from store.core.redact import Content, Long, Redacted, Redactor, stored
 from store.core.redaction.stream import Stream
 from store.core.text import Headers as Spelled
 from store.core.text import text
@@ -93,8 +93,8 @@ async def request_draft(live: Live, counts: Counts, body: bytes, *, streaming: b
 async def upload_draft(live: Live, ended: Ended) -> Draft:
     """`http.request.end`: the whole of an upload that was not held."""
     redactor, sheet, upload = live.run.redactor, Sheet(), live.upload
-    content = upload.content if upload is not None else live.flow.request.raw_content or b""
-    body = await paced(redactor.body_steps(content, Content.of(live.fields, live.endpoint)))
+    content = b"" if upload is not None else live.flow.request.raw_content or b""
+    body = await redacted_body(redactor, content, Content.of(live.fields, live.endpoint), upload)
     return sheet.draft(
         HttpRequestEnd(
             req=LATER,
@@ -109,12 +109,13 @@ async def response_draft(live: Live, counts: Counts, response: Response, ended: 
     """`http.response`: the answer, as far as it came."""
     redactor, sheet = live.run.redactor, Sheet()
     streamed = live.answer if live.answer is not None and live.answer.seen_bytes else None
-    content = streamed.content if streamed is not None else response.raw_content or b""
+    content = b"" if streamed is not None else response.raw_content or b""
     about = Content.of(response.headers.fields, live.endpoint)
     fields = list(_redacted(redactor, response.headers.fields, response=True))
-    body = await paced(redactor.body_steps(content, about))
+    body = await redacted_body(redactor, content, about, streamed)
     plain = list(as_stored([(name, value.content) for name, value in fields], exact=body.exact))
-    labels = await ask_response(counts, live.run.own, live.labels, response.status_code, plain, body.content)
+    asked = counts, live.run.own, live.labels, response.status_code, plain
+    labels = None if isinstance(body, Long) else await ask_response(*asked, body.content)
     return sheet.draft(
         HttpResponse(
             req=LATER,

@@ -3,10 +3,13 @@
 Rules kept here:
 - What is in the file is encrypted under a key that exists in this process only, and the file goes with it.
 - A file that cannot be written to is a failure of the store, and is treated like one.
+- What was taken out of it (`pieces`) can be read in any thread, and after it was closed.
 """
 
 import os
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +24,7 @@ class Spool:
     """Bytes in, and all of them out again; a file is made in `folder` once there are many."""
 
     def __init__(self, folder: Path | None = None) -> None:
+        self.length = 0
         self._folder = folder
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
@@ -33,26 +37,24 @@ class Spool:
         """Takes a piece. Raises StoreUnusable."""
         if self._closed:
             return
+        self.length += len(piece)
         self._waiting.append(piece)
         self._waiting_bytes += len(piece)
         if self._waiting_bytes >= (BLOCK_BYTES if self._file is not None else MEMORY_BYTES_MAX):
             self._write()
 
+    def pieces(self) -> Iterator[bytes]:
+        """All that came, a block at a time. Raises StoreUnusable."""
+        return self.taken()()
+
+    def taken(self) -> Callable[[], Iterator[bytes]]:
+        """What gives all that has come by now, as often as it is called."""
+        return _Taken(self._file, self._aead, tuple(self._blocks), tuple(self._waiting)).pieces
+
     @property
     def content(self) -> bytes:
-        """All that came. Raises StoreUnusable."""
-        if self._file is None:
-            return b"".join(self._waiting)
-        try:
-            self._file.seek(0)
-            blocks = [
-                self._aead.open(self._file.read(length + NONCE_BYTES + TAG_BYTES), bytes(str(number), "ascii"))
-                for number, length in enumerate(self._blocks)
-            ]
-            self._file.seek(0, os.SEEK_END)
-        except OSError as error:
-            raise _unusable(error) from error
-        return b"".join((*blocks, *self._waiting))
+        """All that came, in one. Raises StoreUnusable."""
+        return b"".join(self.pieces())
 
     def close(self) -> None:
         """Forgets it, and takes nothing more."""
@@ -62,6 +64,10 @@ class Spool:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def _write(self) -> None:
         content, number = b"".join(self._waiting), len(self._blocks)
@@ -75,6 +81,42 @@ class Spool:
         self._blocks.append(len(content))
         self._waiting.clear()
         self._waiting_bytes = 0
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What a spool held at some moment. It has the file for itself, and leaves the place where more is written."""
+
+    file: BinaryIO | None
+    aead: Aead
+    blocks: Sequence[int]
+    waiting: Sequence[bytes]
+    _descriptor: int = field(init=False, default=-1)
+
+    def __post_init__(self) -> None:
+        if self.file is not None:
+            try:
+                self._descriptor = os.dup(self.file.fileno())
+            except OSError as error:
+                raise _unusable(error) from error
+        self.file = None
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def pieces(self) -> Iterator[bytes]:
+        """A block at a time. Raises StoreUnusable."""
+        at = 0
+        for number, length in enumerate(self.blocks):
+            size = length + NONCE_BYTES + TAG_BYTES
+            try:
+                closed = os.pread(self._descriptor, size, at)
+            except OSError as error:
+                raise _unusable(error) from error
+            yield self.aead.open(closed, bytes(str(number), "ascii"))
+            at += size
+        yield from self.waiting
 
 
 def _write_all(file: BinaryIO, content: bytes) -> None:

@@ -10,7 +10,7 @@ Rules kept here:
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from addons.spool import Spool
@@ -18,6 +18,7 @@ from store.core.chunks import Chunk
 
 PIECE_S_MAX = 0.250
 PIECE_BYTES_MAX = 64 * 1024
+LONG_BYTES = 16 << 20
 
 type GiveOn = Callable[[bytes], None]
 
@@ -39,6 +40,7 @@ class Tee:
         self._length = length
         self._room = bytes_max
         self._give_on = give_on
+        self._folder = folder
         self._kept = Spool(folder)
         self._chunks: list[Chunk] = []
         self._waiting: list[bytes] = []
@@ -61,6 +63,25 @@ class Tee:
     def content(self) -> bytes:
         """What is kept: all that came, up to the limit. Raises StoreUnusable."""
         return self._kept.content
+
+    @property
+    def is_long(self) -> bool:
+        """Whether what is kept is more than should be in memory."""
+        return self._kept.length > LONG_BYTES
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much is kept."""
+        return self._kept.length
+
+    @property
+    def pieces(self) -> Callable[[], Iterator[bytes]]:
+        """What gives all that is kept, in pieces, in any thread, and also once this is closed."""
+        return self._kept.taken()
+
+    def spool(self) -> Spool:
+        """A further place outside of memory, where this one is."""
+        return Spool(self._folder)
 
     @property
     def truncated(self) -> bool:

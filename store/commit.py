@@ -7,7 +7,7 @@ Rules kept here:
 - What is slow (hashing, compressing) is prepared before the transaction begins, so other writers wait for as little
   as possible.
 - A failed commit undoes everything, tells everybody who waits, and is no reason to stop: the next one is simply
-  tried. Work that is refused is undone alone.
+  tried. Work that is refused is undone alone. So is an event with a long body, which is stored while it is read.
 - Every ticket is answered, whatever happens; nothing ends the thread but `stop`.
 - Between pieces of work the thread does what the `Rhythm` wants done; it sleeps until then, or until work comes.
 """
@@ -187,7 +187,9 @@ class Committer:
             ticket.placed = prepared.apply(self._connection)
         except (*FAULTS, OSError):
             raise
-        except Exception as error:  # noqa: BLE001  # see above
+        except Exception as error:
+            if self._logs.is_flushed:  # it was alone, and all of it goes
+                raise _told(error) from error
             self._connection.execute("ROLLBACK TO work")
             self._logs.undo(marks)
             ticket.done.set_exception(_told(error))

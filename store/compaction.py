@@ -17,6 +17,7 @@ from store.core.errors import EdgetapeError
 from store.database.connection import Connection
 from store.founding import founding
 from store.payloads import fetching, spans
+from store.pile import Pile
 from store.splices import stream
 from store.splices.blocklog import BlockLog
 from store.splices.livelog import Stored
@@ -41,30 +42,26 @@ class Sealed:
     wrapped: Wrapped
     before: tuple[Span, ...]
     before_bytes: int
-    blocks: tuple[Stored, ...]
-
-    @property
-    def after_bytes(self) -> int:
-        """What the new blocks hold."""
-        return sum(len(block.stored) for block in self.blocks)
+    blocks: Pile
 
 
-def sealed(connection: Connection, run: str, vault: Vault) -> Sealed | None:
-    """A run's blocks as tight as they get; None when they are that already. Raises Malformed for a damaged log,
-    KeyUnavailable.
+def sealed(connection: Connection, run: str, vault: Vault, folder: Path) -> Sealed | None:
+    """A run's blocks as tight as they get; None when they are that already. Many wait in a file in `folder`.
+
+    Raises Malformed for a damaged log, KeyUnavailable, StoreUnusable.
     """
     with database.snapshot(connection):
         found = spans(connection, run)
         if _is_sealed(found):
             return None
         keys = vault.of(connection, run)
-        log = BlockLog(found, fetching(connection, run), keys.guard)
+        log = BlockLog(found, fetching(connection, run), keys.guard, frames_kept=2)
         packed = stream.sealed(log.read, log.end, stream.level_for(log.end))
-        blocks = tuple(Stored(each.span, keys.guard.close(each)) for each in packed)
+        blocks = Pile((Stored(each.span, keys.guard.close(each)) for each in packed), folder)
         query = "SELECT TOTAL(LENGTH(stored)) FROM blocks WHERE run = ?"
         ((before_bytes,),) = connection.execute(query, (run,)).fetchall()
     tight = Sealed(run, keys.wrapped, found, int(before_bytes), blocks)
-    return tight if tight.after_bytes < tight.before_bytes or len(blocks) < len(found) else None
+    return tight if blocks.stored_bytes < tight.before_bytes or len(blocks) < len(found) else None
 
 
 def swap(connection: Connection, found: Sealed) -> bool:
@@ -103,20 +100,20 @@ def compact(folder: Path, keys: Path, runs: list[str], told: Callable[[Compacted
             known = founding(connection)
             opener = Vault(keys, known.origin if known else "")
             for run in runs if known else []:
-                for done in _compacted(connection, run, opener):
+                for done in _compacted(connection, run, opener, folder):
                     told(done)
             return _give_back(connection)
     finally:
         connection.close()
 
 
-def _compacted(connection: Connection, run: str, vault: Vault) -> Iterator[Compacted]:
+def _compacted(connection: Connection, run: str, vault: Vault, folder: Path) -> Iterator[Compacted]:
     last = journal.head(connection, run)
     if last is None or last.type != "run.close":
         return
     before, failure = _held_bytes(connection, run), ""
     try:
-        found = sealed(connection, run, vault)
+        found = sealed(connection, run, vault, folder)
         if found is not None:
             with database.transaction(connection):
                 swap(connection, found)

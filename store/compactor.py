@@ -34,7 +34,7 @@ class Compactor:
                 with contextlib.suppress(RuntimeError):  # the writer is being closed
                     self._thread.submit(self._seal_aside, run)
                 return
-            found = compaction.sealed(connection, run, self._vault)
+            found = compaction.sealed(connection, run, self._vault, self._folder)
             if found is not None:
                 with database.transaction(connection):
                     compaction.swap(connection, found)
@@ -60,7 +60,7 @@ class Compactor:
             try:
                 # One of its own: the other is in use by the committer's thread.
                 vault = Vault(self._vault.folder, self._vault.origin)
-                found = compaction.sealed(connection, run, vault)
+                found = compaction.sealed(connection, run, vault, self._folder)
                 if found is not None:
                     self._commit(partial(compaction.swap, found=found))
                 for step in condensation.steps(connection, run):

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store import payloads
+from store.core.draft import Bytes
+from store.core.errors import StoreUnusable
+from store.core.redact import Long
 from store.database.connection import Connection
 from store.recall import Recall
 from store.splices.livelog import LiveLog
@@ -21,6 +24,7 @@ from store.vault import RunKeys, Vault, Wrapped
 
 LOGS_MAX = 64
 IDLE_S_MAX = 600.0
+_FLUSH_BYTES = 1 << 20  # of a long body: what a frame holds
 
 type Marks = Mapping[str, Mark]
 
@@ -62,12 +66,21 @@ class LiveLogs:
         self._vault.make(connection, run)
         return self._vault.of(connection, run)
 
-    def add(self, connection: Connection, run: str, shelf: str, body: bytes) -> int:
-        """Adds a body of `run`; its place."""
+    def add(self, connection: Connection, run: str, shelf: str, body: Bytes) -> int:
+        """Adds a body of `run`; its place. Of a long one most is stored at once: then only a rollback undoes it.
+
+        Raises StoreUnusable for one that is not as long as it said.
+        """
         if run not in self._touched:
             live = self._current(connection, run)
             self._touched[run] = live.log.mark()
-        return self._live[run].log.add(body, shelf)
+        log = self._live[run].log
+        return self._add_long(connection, run, body) if isinstance(body, Long) else log.add(body, shelf)
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether something of this transaction can only be rolled back."""
+        return bool(self._flushed)
 
     def mark(self) -> Marks:
         """The state now, for `undo` in the same transaction."""
@@ -82,13 +95,7 @@ class LiveLogs:
     def flush(self, connection: Connection) -> None:
         """Stores what was added, before the commit."""
         for run in self._touched:
-            change = self._live[run].log.flush()
-            connection.executemany(
-                "DELETE FROM blocks WHERE run = ? AND number = ?", [(run, number) for number in change.gone]
-            )
-            payloads.insert(connection, run, change.blocks)
-            if change.blocks:
-                self._flushed[run] = change.blocks[-1].span
+            self._flush(connection, run)
 
     def commit(self) -> None:
         """All that was flushed is on disk."""
@@ -115,6 +122,29 @@ class LiveLogs:
     def drop(self, run: str) -> None:
         """Forgets a run, when no transaction is open: nothing more is written into it."""
         self._live.pop(run, None)
+
+    def _add_long(self, connection: Connection, run: str, body: Long) -> int:
+        log, left, waiting = self._live[run].log, body.length, 0
+        self._flush(connection, run)
+        place = log.begin(body.length)
+        for piece in body.pieces():
+            log.extend(piece)
+            left, waiting = left - len(piece), waiting + len(piece)
+            if waiting >= _FLUSH_BYTES:
+                self._flush(connection, run)
+                waiting = 0
+        if left:
+            raise StoreUnusable(f"a long body differs by {left} bytes from what it was")
+        return place
+
+    def _flush(self, connection: Connection, run: str) -> None:
+        change = self._live[run].log.flush()
+        connection.executemany(
+            "DELETE FROM blocks WHERE run = ? AND number = ?", [(run, number) for number in change.gone]
+        )
+        payloads.insert(connection, run, change.blocks)
+        if change.blocks:
+            self._flushed[run] = change.blocks[-1].span
 
     def _current(self, connection: Connection, run: str) -> _Live:
         row = connection.execute(

@@ -81,7 +81,7 @@ def insert(connection: Connection, run: str, blocks: Iterable[Stored]) -> None:
     """Stores blocks of a run, in the caller's transaction."""
     connection.executemany(
         "INSERT INTO blocks (run, number, start, length, frame, stored) VALUES (?, ?, ?, ?, ?, ?)",
-        [(run, each.span.number, each.span.start, each.span.length, each.span.frame, each.stored) for each in blocks],
+        ((run, each.span.number, each.span.start, each.span.length, each.span.frame, each.stored) for each in blocks),
     )
 
 

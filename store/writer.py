@@ -119,7 +119,7 @@ class Writer:
                 raise InvalidEvent(f"no {weighed.members['type']} belongs to another event")
             return lambda connection: self._append(connection, run, weighed, link, after)
 
-        return self._committer.submit(prepare)
+        return self._committer.submit(prepare, alone=draft.is_long)
 
     def piece(self, run: str, request: Ticket, part: Part, redacted: Redacted) -> Ticket:
         """Keeps a piece of a stream that is still open, until its outcome is appended.

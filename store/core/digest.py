@@ -1,6 +1,7 @@
 """The hashes of the log, each over a label and then one record or fixed-length fields (docs/format.md, section 3)."""
 
 import hashlib
+from collections.abc import Iterable
 
 HASH_BYTES = 32
 SALT_BYTES = 32
@@ -23,6 +24,14 @@ def genesis_prev(origin: str, run: str) -> bytes:
 def body_digest(body: bytes) -> bytes:
     """SHA-256 of a body as it is stored: what `sha256sum` prints."""
     return hashlib.sha256(body).digest()
+
+
+def pieces_digest(pieces: Iterable[bytes]) -> bytes:
+    """The same of a body that comes in pieces."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.digest()
 
 
 def commitment(salt: bytes, digest: bytes, length: int) -> bytes:

@@ -4,7 +4,7 @@ Rules kept here:
 - An envelope holds names, numbers and commitments, never content: a text above 1 KiB, and a header list above 16 KiB,
   become bodies, measured as the record spells them. So nothing that the wire or the agent brings makes a record too
   long.
-- Only `Redacted` bytes get in.
+- Only what redaction has made gets in; what it gives in pieces (`Long`) is never put together here.
 """
 
 import json
@@ -19,11 +19,12 @@ import msgspec
 
 from store.core import canonical, digest
 from store.core.model import Facts
-from store.core.redact import Redacted
+from store.core.redact import Long, Redacted
 from store.core.text import Apart, Body, Headers, Pairs, Text, text
 
 type Members = dict[str, canonical.Json]
 type Salt = Callable[[str], bytes]
+type Bytes = bytes | Long
 
 TEXT_BYTES_MAX = 1024
 PAIRS_BYTES_MAX = 16 * 1024
@@ -45,7 +46,12 @@ class Draft:
     """An event's facts, in which `{"body": "#n"}` stands for `contents[n]`."""
 
     facts: Facts
-    contents: tuple[bytes, ...] = ()
+    contents: tuple[Bytes, ...] = ()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether one of its bodies is not in memory."""
+        return any(isinstance(content, Long) for content in self.contents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class Content:
 
     pointer: str
     sha256: bytes
-    content: bytes
+    content: Bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +70,18 @@ class Opening:
     pointer: str
     salt: bytes
     sha256: bytes
-    content: bytes
+    content: Bytes
 
 
 @dataclass(slots=True)
 class Sheet:
     """Gathers the bodies of one event while its facts are written down."""
 
-    contents: list[bytes] = field(default_factory=list)
+    contents: list[Bytes] = field(default_factory=list)
 
-    def apart(self, redacted: Redacted, media_type: str = "", coding: str = "") -> Body:
+    def apart(self, redacted: Redacted | Long, media_type: str = "", coding: str = "") -> Body:
         """Puts bytes aside as a body."""
-        self.contents.append(redacted.content)
+        self.contents.append(redacted if isinstance(redacted, Long) else redacted.content)
         return Body(body=f"#{len(self.contents) - 1}")
 
     def text(self, redacted: Redacted) -> Text:
@@ -106,7 +112,7 @@ class Sheet:
         return Draft(facts, tuple(self.contents))
 
 
-def altered(redacted: Redacted) -> dict[str, Any]:
+def altered(redacted: Redacted | Long) -> dict[str, Any]:
     """The members that tell how a body differs from what crossed the wire."""
     if redacted.exact:
         return {}
@@ -129,7 +135,7 @@ def weighed(draft: Draft) -> tuple[Members, list[Content]]:
             mark = value.get("body")
             if len(value) == 1 and isinstance(mark, str) and mark.startswith("#"):
                 content = draft.contents[int(mark[1:])]
-                contents.append(Content(pointer, digest.body_digest(content), content))
+                contents.append(Content(pointer, _sha256(content), content))
                 return {"body": contents[-1].sha256.hex()}
             return {
                 name: member if type(member) in _PLAIN else digested(member, f"{pointer}/{name}")
@@ -141,6 +147,10 @@ def weighed(draft: Draft) -> tuple[Members, list[Content]]:
 
     members = digested(cast("canonical.Json", msgspec.to_builtins(draft.facts)), "")
     return cast("Members", members), contents
+
+
+def _sha256(content: Bytes) -> bytes:
+    return digest.pieces_digest(content.pieces()) if isinstance(content, Long) else digest.body_digest(content)
 
 
 def seal(members: Members, contents: Iterable[Content], salt: Salt) -> tuple[Members, list[Opening]]:

@@ -11,16 +11,17 @@ Rules kept here:
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from store.core.redaction import addresses, bodies, endpoints, fields, headers, texts
+from store.core.redaction import addresses, bodies, endpoints, fields, headers, long, texts
 from store.core.redaction.bodies import Content
 from store.core.redaction.known import Known
+from store.core.redaction.long import Keep, Long, Pieces
 from store.core.redaction.marks import Redacted, is_withheld, stored
 from store.core.redaction.names import credentials, is_credential_name, secrets_of
 from store.core.redaction.spans import Span, drained, without
 from store.core.redaction.stream import Stream
 
 __all__ = [
-    "RULES", "Content", "Redacted", "Redactor", "credentials", "drained", "is_credential_name", "is_withheld",
+    "RULES", "Content", "Long", "Redacted", "Redactor", "credentials", "drained", "is_credential_name", "is_withheld",
     "secrets_of", "stored",
 ]  # fmt: skip
 
@@ -80,6 +81,14 @@ class Redactor:
     def body_steps(self, raw: bytes, about: Content = _UNKNOWN) -> Generator[None, None, Redacted]:
         """The same in steps, for whoever must not be held up."""
         return bodies.redacted(raw, about, self.secrets)
+
+    def long_steps(
+        self, raw: Pieces, size: int, about: Content, keep: Callable[[], Keep]
+    ) -> Generator[None, None, Redacted | Long]:
+        """The same of a body that is not held: `raw()` gives its `size` bytes; what has to be changed of it goes into
+        what `keep` makes.
+        """
+        return long.redacted(raw, size, about, self.secrets, keep)
 
     def stream(self, about: Content, *, readable: bool = True) -> Stream:
         """A body that comes in pieces, of which each may be stored as it comes; one in a content coding only where

@@ -1,7 +1,7 @@
 """Undoes the content codings of a body that comes in pieces, as `coding` does for one that is whole."""
 
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 import brotli  # type: ignore[import-untyped, unused-ignore]  # ships no types
 import zstandard
@@ -73,15 +73,21 @@ class _Stage:
                 self._member = None
 
 
-def lengths(body: bytes, content_encoding: str, cuts: Sequence[int], limit: int) -> list[int]:
-    """How much of the content there is when `body` has come up to each of `cuts` (ascending). Raises Malformed."""
-    unpacker, found, at, size = Unpacker(content_encoding, limit), [], 0, 0
-    for cut in cuts:
-        for start in range(at, cut, STEP_BYTES):
-            size += len(unpacker.take(body[start : min(cut, start + STEP_BYTES)]))
-        found.append(size)
-        at = cut
-    return found
+def lengths(body: Iterable[bytes], content_encoding: str, cuts: Sequence[int], limit: int) -> list[int]:
+    """How much of the content there is when `body`, as it is read, has come up to each of `cuts` (ascending).
+
+    Raises Malformed.
+    """
+    unpacker, found, at, size = Unpacker(content_encoding, limit), list[int](), 0, 0
+    for piece in body:
+        begin, at = at, at + len(piece)
+        while begin < at and len(found) < len(cuts):
+            step = min(at, cuts[len(found)], begin + STEP_BYTES)
+            size += len(unpacker.take(piece[len(piece) - (at - begin) : len(piece) - (at - step)]))
+            begin = step
+            if begin == cuts[len(found)]:
+                found.append(size)
+    return found + [size] * (len(cuts) - len(found))
 
 
 def steps(body: bytes, content_encoding: str, limit: int) -> Generator[None, None, tuple[bytes, str]]:

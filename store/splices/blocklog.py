@@ -3,7 +3,7 @@
 Rules kept here:
 - Nothing that is stored is trusted: places, lengths and frames are checked before anything is decompressed, and no
   frame is unpacked past what a frame may hold.
-- A frame is unpacked as far as it is asked for; the last 32 frames are kept.
+- A frame is unpacked as far as it is asked for; the last 32 frames are kept, or as many as the reader says.
 """
 
 from bisect import bisect_left, bisect_right
@@ -31,13 +31,14 @@ class BlockLog:
     not those of a log.
     """
 
-    def __init__(self, spans: Sequence[Span], fetch: Fetch, guard: Guard) -> None:
+    def __init__(self, spans: Sequence[Span], fetch: Fetch, guard: Guard, frames_kept: int = _FRAMES_KEPT) -> None:
         _check(spans)
         self._spans = spans
         self._starts = [span.start for span in spans]
         self._numbers = [span.number for span in spans]
         self._fetch = fetch
         self._guard = guard
+        self._frames_kept = frames_kept
         self._frames: OrderedDict[int, _Frame] = OrderedDict()
         self.end = spans[-1].end if spans else 0
 
@@ -62,7 +63,7 @@ class BlockLog:
             while last < len(self._spans) and self._spans[last].frame == number:
                 last += 1
             frame = self._frames[number] = _Frame(self._spans[first:last], self._fetch, self._guard)
-            while len(self._frames) > _FRAMES_KEPT:
+            while len(self._frames) > self._frames_kept:
                 self._frames.popitem(last=False)
         self._frames.move_to_end(number)
         return frame

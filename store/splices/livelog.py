@@ -70,6 +70,14 @@ class LiveLog:
         """Adds a body; its place. See Splicer.add."""
         return self._splicer.add(body, shelf, coding)
 
+    def begin(self, length: int) -> int:
+        """Begins a body that comes in pieces; its place. See Splicer.begin."""
+        return self._splicer.begin(length)
+
+    def extend(self, piece: bytes) -> None:
+        """The next piece of it. It may be flushed then: what was flushed can only be rolled back."""
+        self._splicer.extend(piece)
+
     def mark(self) -> Mark:
         """The state now, for `undo` before the next flush."""
         return self._splicer.mark()

@@ -65,6 +65,18 @@ class Splicer:
             self._shelves = heads.with_head(self._shelves, shelf, head, extended)
         return place
 
+    def begin(self, length: int) -> int:
+        """Begins a body that `extend` gives in pieces, `length` bytes in all; its place. It is compared with none."""
+        if length > recipe.BODY_BYTES_MAX:
+            raise InvalidEvent("a body of more than 4 GiB cannot be stored")
+        place = self.end
+        self._pending += recipe.encode(Recipe(0, (), length))
+        return place
+
+    def extend(self, piece: bytes) -> None:
+        """The next piece of a body that was begun."""
+        self._pending += piece
+
     def take(self) -> bytes:
         """What the log has grown by since the last call."""
         taken = bytes(self._pending)

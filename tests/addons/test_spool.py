@@ -10,6 +10,7 @@ import pytest
 from addons.spool import BLOCK_BYTES, MEMORY_BYTES_MAX, Spool
 from addons.tee import Tee
 from store.core.errors import StoreUnusable
+from store.core.redaction.marks import MARK
 from tests.addons.exact import Scripted
 from tests.addons.raw import get, served, until
 from tests.addons.recording import Recording, recording
@@ -63,6 +64,16 @@ def test_a_folder_that_takes_nothing_is_a_store_that_fails(tmp_path: Path) -> No
         Spool(tmp_path / "none").add(b"a" * MEMORY_BYTES_MAX)
 
 
+def test_what_was_taken_out_can_be_read_after_more_came_and_after_the_end(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.add(b"a" * MEMORY_BYTES_MAX)
+    spool.add(b"and so on")
+    taken = spool.taken()
+    spool.add(b"b" * BLOCK_BYTES)
+    spool.close()
+    assert b"".join(taken()) == b"".join(taken()) == b"a" * MEMORY_BYTES_MAX + b"and so on"
+
+
 def test_a_tee_over_a_full_disk_still_passes_every_byte(tmp_path: Path) -> None:
     tee = Tee(0, 100 * MIB, lambda _: None, folder=tmp_path / "none")
     assert tee(b"a" * MEMORY_BYTES_MAX) == b"a" * MEMORY_BYTES_MAX
@@ -75,45 +86,62 @@ def resident_mib() -> int:
     return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1]) // 1024
 
 
+def peak_mib(*, anew: bool = False) -> int:
+    """The most that this process had in memory, since this was last asked `anew`."""
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5")
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) // 1024
+
+
 @pytest.mark.soak
-async def test_bodies_of_a_hundred_megabytes_pass_without_being_held(tmp_path: Path, sample: Sample) -> None:
-    held: dict[str, int] = {}
+@pytest.mark.parametrize("kind", ["application/octet-stream", "application/json"])
+async def test_bodies_of_a_hundred_megabytes_pass_and_are_recorded_without_being_held(
+    tmp_path: Path, sample: Sample, kind: str
+) -> None:
+    piece = sample.source().randbytes(MIB)
+    secret = b'{"api_key": "sk-proj-A1b2C3d4E5f6G7h8A1b2C3d4E5f6G7h8"}\n'
+    if kind.endswith("json"):
+        piece = (secret + piece.hex().encode())[:MIB]
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        piece = sample.source().randbytes(MIB)
-        if head.startswith(b"GET"):
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (100 * MIB))
-            for number in range(100):
-                writer.write(piece)
-                await writer.drain()
-                held["GET"] = resident_mib() if number < 90 else held["GET"]
-        else:
-            for number in range(100):
-                await reader.readexactly(MIB)
-                held["POST"] = resident_mib() if number < 90 else held["POST"]
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        length = 100 * MIB if head.startswith(b"GET") else 0
+        for _ in range(0 if length else 100):
+            await reader.readexactly(MIB)
+        fields = b"Content-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n" % (kind.encode(), length)
+        writer.write(b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n")
+        for _ in range(100 if length else 0):
+            writer.write(piece)
             await writer.drain()
 
     async with served(serve) as port, recording(tmp_path) as made:
-        up = get(f"http://127.0.0.1:{port}/", b"Content-Length: %d" % (100 * MIB), method=b"POST")
+        fields = (b"Content-Type: %s" % kind.encode(), b"Content-Length: %d" % (100 * MIB))
+        up = get(f"http://127.0.0.1:{port}/", *fields, method=b"POST")
         grew = {}
-        for way, raw, sent in (("POST", up, 100), ("GET", get(f"http://127.0.0.1:{port}/"), 0)):
-            before = resident_mib()
-            await passed(made, raw, sent)
-            grew[way] = held[way] - before
-        first, second = made.exchanges()
-        assert len(made.upload(first)[1]) == len(made.response_body(second)) == 100 * MIB
-        sample.measured(f"while 100 MiB passed: +{grew['GET']} MiB of memory down, +{grew['POST']} MiB up")
-        assert max(grew.values()) < 64
+        for way, raw, sent in (("up", up, 100), ("down", get(f"http://127.0.0.1:{port}/"), 0)):
+            before = peak_mib(anew=True)
+            await passed(made, raw, sent, piece)
+            grew[way] = peak_mib() - before
+        before = peak_mib(anew=True)
+    grew["while the run was packed"] = peak_mib() - before  # once everything is closed
+    first, second = made.exchanges()
+    bodies = made.upload(first)[1], made.response_body(second)
+    told = ", ".join(f"+{mib} MiB {way}" for way, mib in grew.items())
+    sample.measured(f"100 MiB of {kind}, at most: {told}")
+    for body in bodies:
+        assert secret[12:40] not in body
+        assert len(MARK.findall(body)) == (100 if kind.endswith("json") else 0)
+        assert body.count(piece[-20:]) == 100
+    assert max(grew.values()) < 64
 
 
-async def passed(made: Recording, raw: bytes, mib_sent: int) -> None:
+async def passed(made: Recording, raw: bytes, mib_sent: int, piece: bytes) -> None:
     """Asks, sends so much more, and reads what comes back without keeping it."""
     reader, writer = await asyncio.open_connection("127.0.0.1", made.recorder.port)
     writer.write(raw)
     for _ in range(mib_sent):
-        writer.write(bytes(MIB))
+        writer.write(piece)
         await writer.drain()
     while await reader.read(65_536):
         pass

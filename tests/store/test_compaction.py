@@ -71,7 +71,7 @@ def test_a_long_run_is_sealed_before_the_writer_has_ended(tmp_path: Path) -> Non
         run = slowly(made, sent, close=True)
     with closing(sqlite3.connect(made.folder / FILE_NAME)) as connection:
         assert compaction.log_bytes(connection, run) > compaction.AT_ONCE_BYTES_MAX
-        assert compaction.sealed(connection, run, Vault(made.keys, made.writer.origin)) is None
+        assert compaction.sealed(connection, run, Vault(made.keys, made.writer.origin), made.folder) is None
     check(made, run, sent)
 
 
@@ -118,7 +118,7 @@ def test_blocks_that_were_replaced_meanwhile_are_not_swapped(tmp_path: Path) -> 
     with tape(tmp_path) as made:
         run = slowly(made, calls(9), close=False)
         with closing(sqlite3.connect(made.folder / FILE_NAME, isolation_level=None)) as connection:
-            found = compaction.sealed(connection, run, Vault(made.keys, made.writer.origin))
+            found = compaction.sealed(connection, run, Vault(made.keys, made.writer.origin), made.folder)
             assert found is not None
             made.note(run, b"later").result(30)
             with transaction(connection):

@@ -128,7 +128,7 @@ def _events() -> Vectors:
                         "pointer": opening.pointer,
                         "salt": opening.salt.hex(),
                         "sha256": opening.sha256.hex(),
-                        "content": opening.content.hex(),
+                        "content": samples.held(opening).hex(),
                     }
                     for opening in openings
                 ],

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from store.core import leaf, model
 from store.core.canonical import Record
+from store.core.draft import Opening
 from store.core.model import Facts
 from store.core.text import Body, text
 
@@ -32,6 +33,12 @@ CHUNKS: Sequence[Sequence[tuple[int, int]]] = (
     ((65_536, 3_600_000_000), (1, 10**12)),
 )
 CHECKPOINT_SIZES = (0, 1, 7, 20_852_163, 2**53 - 1)
+
+
+def held(opening: Opening) -> bytes:
+    """The content of an opening, which is in memory."""
+    assert isinstance(opening.content, bytes)
+    return opening.content
 
 
 def salts(start: int = 0) -> Callable[[str], bytes]:

@@ -81,7 +81,7 @@ def redacted(raw: bytes, about: Content, known: Known) -> Generator[None, None, 
     if about.coding and raw:
         content, failure = yield from unpacking.steps(raw, about.coding, INSPECTED_BYTES_MAX)
         if failure and failure != unpacking.CUT_OFF:
-            if about.is_textual and not _is_text(raw):
+            if about.is_textual and not is_text(raw):
                 return withheld(raw, known)
             content = raw
     found = yield from spans(content, about, known)
@@ -154,7 +154,7 @@ def _some(found: Iterable[Span | None]) -> Spans:
     return kept
 
 
-def _is_text(raw: bytes) -> bool:
+def is_text(raw: bytes) -> bool:
     """Whether a body that claims a content coding was never coded: no coding begins with so much plain text."""
     begin = raw[:4096]
     if any(byte < 9 or 13 < byte < 32 for byte in begin):

@@ -39,6 +39,11 @@ class Redacted:
         """Whether the bytes are those of the wire."""
         return not self.marks
 
+    @property
+    def length(self) -> int:
+        """How many bytes."""
+        return len(self.content)
+
 
 def stored(content: bytes) -> Redacted:
     """Bytes that were redacted before: they come out of the store, or the recorder made them itself."""

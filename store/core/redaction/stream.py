@@ -17,19 +17,21 @@ CONTEXT_BYTES = 160
 
 
 class Stream:
-    """Takes pieces in, gives out what may be stored; content codings are undone."""
+    """Takes pieces in, gives out what may be stored; content codings are undone. One that `is_closed` gives nothing
+    out any more: what comes cannot be read, or not in pieces.
+    """
 
     def __init__(self, about: Content, known: Known, *, readable: bool = True) -> None:
         self._about = Content(about.described, "", about.endpoint)
         self._known = known
         self._waiting = b""
-        self._closed = about.is_framed or bool(about.endpoint) or (bool(about.coding) and not readable)
+        self.is_closed = about.is_framed or bool(about.endpoint) or (bool(about.coding) and not readable)
         self._unpacker: unpacking.Unpacker | None = None
         try:
             if about.coding:
                 self._unpacker = unpacking.Unpacker(about.coding, bodies.INSPECTED_BYTES_MAX)
         except Malformed:
-            self._closed = True
+            self.is_closed = True
 
     @property
     def is_decoded(self) -> bool:
@@ -38,14 +40,21 @@ class Stream:
 
     def feed(self, piece: bytes) -> Redacted:
         """What of all that has come, and was not given out yet, can be stored now."""
-        if self._closed:
+        if self.is_closed:
             return stored(b"")
         try:
             self._waiting += self._unpacker.take(piece) if self._unpacker is not None else piece
         except Malformed:
-            self._closed = True
+            self.is_closed = True
             return stored(b"")
         return self._given(self._waiting)
+
+    def finish(self) -> Redacted:
+        """What was still waiting, once nothing follows."""
+        content, self._waiting = self._waiting, b""
+        if self.is_closed:
+            return stored(b"")
+        return without(content, drained(bodies.spans(content, self._about, self._known)), self._known, len(content))
 
     def _given(self, content: bytes) -> Redacted:
         size = content.rfind(b"\n") + 1 if self._about.is_stream else len(content)
