@@ -45,6 +45,8 @@ VERBS = (
     "erase",
     "hold",
     "tag",
+    "annotate",
+    "annotations",
     "prune",
     "retention",
     "compact",

@@ -6,20 +6,22 @@ docs/format.md, sections 6 and 9. Whoever calls this has verified them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from store import envelopes, journal, log, vault
+from store import annotations, envelopes, journal, log, vault
 from store.core import digest, event, leaf
+from store.core.annotation import Kept
 from store.core.draft import Opening
 from store.core.errors import InvalidEvent
 from store.core.model import RunClose, RunOpen, is_step
 from store.core.shape import type_name
 from store.database.connection import Connection
 from store.livelogs import LiveLogs
+from store.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One run: its events in order, the openings of each by seq, the checkpoint (size, root) of `origin`, and what the
-    log there says was erased of it.
+    """One run: its events in order, the openings of each by seq, the checkpoint (size, root) of `origin`, what the log
+    there says was erased of it and said about it, and these annotations.
     """
 
     run: str
@@ -28,23 +30,25 @@ class Arrival:
     root: bytes
     events: Sequence[bytes]
     openings: Mapping[int, Sequence[Opening]]
-    erased: Sequence[leaf.PayloadErased] = ()
+    told: Sequence[leaf.PayloadErased | leaf.AnnotationHead] = ()
+    annotations: Sequence[Kept] = ()
 
 
-def take_in(connection: Connection, logs: LiveLogs, arrivals: Sequence[Arrival], origin: str, ts: str) -> None:
-    """Writes runs into the store `origin`, inside the caller's transaction.
+def take_in(connection: Connection, logs: LiveLogs, arrivals: Sequence[Arrival], opener: Vault, ts: str) -> None:
+    """Writes runs into the store of which `opener` has the keys, inside the caller's transaction.
 
     Raises InvalidEvent for a run that is here already, or comes from here.
     """
     for each in arrivals:
-        if each.origin == origin or envelopes.first(connection, each.run):
+        if each.origin == opener.origin or envelopes.first(connection, each.run):
             raise InvalidEvent(f"run {each.run} is in this store already, or was recorded in it")
         _events(connection, logs, each)
         _catalogue(connection, each)
         log.append(connection, ts, _leaf(each))
-        for facts in each.erased:
+        annotations.take_in(connection, each.run, each.annotations, opener)
+        for facts in each.told:
             log.append(connection, ts, facts)
-        if any(facts.seq is None for facts in each.erased):
+        if any(isinstance(facts, leaf.PayloadErased) and facts.seq is None for facts in each.told):
             vault.destroy(connection, each.run)  # as in the store that it comes from
 
 

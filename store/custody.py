@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from store import database, founding, journal, log, sealing, signing, vault
+from store import annotations, database, founding, journal, log, sealing, signing, vault
 from store.core import keyring, leaf
 from store.core.checkpoint import VerifierKey
 from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnusable
@@ -99,17 +99,18 @@ def rotate_store_key(folder: Path, keys: Path) -> tuple[Path, StoreKey]:
         if known is None:
             raise StoreUnusable(f"the store at {folder} has no log", hint="edgetape keys init")
         opener = Vault(keys, known.origin)
-        old = opener.store_key(connection).file
+        old = opener.store_key(connection)
         connection.execute("PRAGMA secure_delete=ON")
         try:
             with database.transaction(connection):
                 fresh = vault.rotate(connection, opener)
+                annotations.close_anew(connection, known.origin, old, fresh)
                 connection.execute(f"PRAGMA user_version={database.UNTIDY}")
         except Malformed as error:
             raise Refused(f"a key of a run would be lost: {error}", hint="edgetape verify says of which run") from error
         # As far as that can be done now; else the next writer does it.
         database.write_anew(connection)
-    return old, fresh
+    return old.file, fresh
 
 
 def revoke(folder: Path, keys: Path, word: str, reason: RevokeReason) -> VerifierKey:

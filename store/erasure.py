@@ -4,6 +4,7 @@ Rules kept here:
 - Nothing is erased of a run that is held; nor where a body that stays could not be kept.
 - What is left behind is written anew under other keys, so that nothing of what is gone is part of it, or opens with
   any key that there is.
+- What people said about an event goes with its bodies, for it may quote them.
 - That the file is still to be written anew is part of the transaction: whoever is cut off leaves it to the next writer.
 """
 
@@ -11,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from store import database, envelopes, journal, log, openings, payloads, pending, standing
+from store import annotations, database, envelopes, journal, log, openings, payloads, pending, standing
 from store.core import leaf
 from store.core.errors import EdgetapeError, Malformed
 from store.database.connection import Connection
@@ -82,9 +83,11 @@ def erase(connection: Connection, erasure: Erasure, vault: Vault, ts: str) -> No
     else:
         if erasure.seqs is None:
             # More events may follow, whose bodies nobody asked to erase: those are named that are there.
-            erasure = replace(erasure, seqs=tuple(sorted({body.seq for body in bodies})))
+            spoken = {seq for _, seq, _ in annotations.words_of(connection, erasure.run, None)}
+            erasure = replace(erasure, seqs=tuple(sorted({body.seq for body in bodies} | spoken)))
         if wrapped(connection, erasure.run):  # else all of it is erased already
             _resplice(connection, erasure, vault, tight=closed)
+    annotations.erase(connection, erasure.run, erasure.seqs)
     for facts in erasure.leaves():
         log.append(connection, ts, facts)
     connection.execute(f"PRAGMA user_version={database.UNTIDY}")

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import database, envelopes, naming, openings, payloads, standing
+from store import annotations, database, envelopes, naming, openings, payloads, standing
+from store.annotations import Said
 from store.core import digest, event
 from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnusable, UnknownRun
 from store.core.event import Event
@@ -183,6 +184,11 @@ class Reader:
         """The same, each held against its hash and the event before it. Raises Unlinked, Malformed."""
         with database.explained(self.folder):
             yield from linked(envelopes.in_order(self._connection, run), run)
+
+    def annotations(self, run: str) -> list[Said]:
+        """What people said about the events of a run, in order."""
+        with self._reading, database.explained(self.folder), database.snapshot(self._connection):
+            return annotations.said(list(annotations.of_run(self._connection, run, self.vault)))
 
     def event(self, run: str, seq: int) -> Event:
         """One event. Raises UnknownRun when the run has no such event."""

@@ -3,12 +3,12 @@
 docs/format.md, section 8.
 
 Rules kept here:
-- `events`, `event_blocks`, `leaves`, `checkpoints`, `nodes` and `anchors` only grow: UPDATE, DELETE and a second INSERT
-  of a key are refused, so INSERT OR REPLACE is too. No event is written where a block has one.
-- Events may be deleted where their hashes stand in their places in a block of the run; and they and the blocks of a run
-  right behind the leaf that says that it was pruned.
-- `openings`, `opening_blocks`, `payloads`, `blocks` and `keys` may be deleted (erasure, tighter blocks, other keys),
-  never changed.
+- `events`, `event_blocks`, `leaves`, `checkpoints`, `nodes`, `anchors` and `annotations` only grow: UPDATE, DELETE and
+  a second INSERT of a key are refused, so INSERT OR REPLACE is too. No event is written where a block has one.
+- Events may be deleted where their hashes stand in their places in a block of the run; and they, the blocks and the
+  annotations of a run right behind the leaf that says that it was pruned.
+- `openings`, `opening_blocks`, `payloads`, `blocks`, `keys` and `annotation_texts` may be deleted (erasure, tighter
+  blocks, other keys), never changed.
 - `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
 """
 
@@ -33,7 +33,10 @@ _ERASABLE = {
 }
 
 # Where rows of single runs lie, by their column `run`: what goes when a run is pruned.
-OF_RUNS = ("openings", "payloads", "blocks", "events", "event_blocks", "opening_blocks", "keys", "pending", "leases")
+OF_RUNS = (
+    "openings", "payloads", "blocks", "events", "event_blocks", "opening_blocks", "keys", "pending", "leases",
+    "annotations", "annotation_texts",
+)  # fmt: skip
 
 
 @migrations()
@@ -105,6 +108,15 @@ def m002_anchors(db: Database) -> None:
     _guard(db, "anchors", ("position",), erasable=False)
 
 
+@migrations()
+def m003_annotations(db: Database) -> None:
+    """What people said about events, and apart from it their words, which can be erased."""
+    _create(db, "annotations", {"run": str, "number": int, "annotation": bytes}, ("run", "number"))
+    _create(db, "annotation_texts", {"run": str, "number": int, "stored": bytes}, ("run", "number"))
+    _guard(db, "annotations", ("run", "number"), erasable=False)
+    _guard(db, "annotation_texts", ("run", "number"), erasable=True)
+
+
 def known() -> frozenset[str]:
     """The names of the migrations that this program can apply."""
     return frozenset(migration.name for migration in migrations._migrations)
@@ -132,6 +144,7 @@ _ALSO_REFUSED = {"events": f" OR EXISTS ({_COVERING.format('NEW')})"}
 _MAY_GO = {
     "events": f"WHEN NOT EXISTS ({_COVERING.format('OLD')} AND {_SAME_HASH}) AND NOT ({_PRUNED}) ",
     "event_blocks": f"WHEN NOT ({_PRUNED}) ",
+    "annotations": f"WHEN NOT ({_PRUNED}) ",
 }
 
 

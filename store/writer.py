@@ -152,7 +152,7 @@ class Writer:
     def take_in(self, arrivals: Sequence[Arrival]) -> Ticket:
         """Takes in runs of another store, all or none; then a checkpoint. The caller has verified them."""
         ticket = self.change(
-            lambda connection, ts: arrival.take_in(connection, self._logs, arrivals, self.origin, ts),
+            lambda connection, ts: arrival.take_in(connection, self._logs, arrivals, self._vault, ts),
             lambda connection: self._compactor.seal_closed(connection, [each.run for each in arrivals]),
         )
         self._checkpoint_or_say()

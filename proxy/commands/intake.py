@@ -49,6 +49,9 @@ def _bundle(talk: Talk, file: Path, writer: "Writer", pin: "VerifierKey | None",
     from store.bundle.intake import take_in
 
     verdict, runs = take_in(file, writer, pin)
+    if verdict.remarks.word != "VERIFIED":
+        found = "; ".join(map(str, verdict.remarks.findings[:3]))
+        talk.warn(f"its annotations do not verify and are not taken in: {found}", "edgetape verify FILE")
     if as_json:
         click.echo(as_json_text({"runs": runs, "verdict": verdict.record}))
         return 0

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from store.verify.policy import Policy
 
 _EPILOG = """\b
-Exit codes: 0 verified; 10 verified, but --policy is not met, or a flag is up and --strict was given; 20 INVALID;
-21 DIVERGED; 30 INCOMPLETE; 2 usage; 3 could not run.
+Exit codes: 0 verified; 10 verified, but --policy is not met, or its annotations are not verified, or a flag is up and
+--strict was given; 20 INVALID; 21 DIVERGED; 30 INCOMPLETE; 2 usage; 3 could not run.
 With --json: {verdict, exit_code, subject, runs, events, bodies, flags, checkpoint, key, vkey, no_earlier, no_later,
-witnesses, unmet, findings, newer, locked, limits, line}; a finding is {code, meaning, run, seq, sentence}.
+witnesses, unmet, findings, newer, annotations, locked, limits, line}; a finding is {code, meaning, run, seq,
+sentence}; annotations, a verdict of their own, are null or {verdict, count, flags, findings, newer, line}.
 """
 
 
@@ -63,7 +64,8 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
             verdict = verify_bundle(Path(run), terms, told)
         else:
             verdict = verify(shared.store, shared.keys, run, terms, told, jobs=given["jobs"], say=talk.say)
-    code = EXIT_POLICY if given["strict"] and verdict.exit_code == 0 and verdict.flags else verdict.exit_code
+    flagged = given["strict"] and (verdict.flags or verdict.remarks.counts)
+    code = EXIT_POLICY if flagged and verdict.exit_code == 0 else verdict.exit_code
     if given["as_json"]:
         click.echo(as_json_text({**verdict.record, "exit_code": code}))
         return code
@@ -75,6 +77,11 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
         click.echo(sentence)
     if verdict.locked is not None:
         talk.warn(f"bodies could not be opened: {verdict.locked}", verdict.locked.hint)
+    remarks = verdict.remarks
+    for finding in remarks.findings[:FINDINGS_MAX]:
+        click.echo(str(finding))
+    for line in (*remarks.newer, remarks.line) if remarks.line else ():
+        click.echo(line)
     click.echo(verdict.line)
     if not terms.pins:
         talk.say("whose signature it is was not asked: give --pin VKEY, as `edgetape keys export` prints it there")

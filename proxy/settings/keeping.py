@@ -1,5 +1,7 @@
 """How long what is kept, by whom it is signed, and who outside confirms it."""
 
+from pathlib import Path
+
 import click
 
 from proxy.settings.setting import COUNT, FILE, LONG, Setting, account
@@ -12,6 +14,14 @@ ROWS = (
     Setting("dry-run", "Say what would be done, and do nothing.", flag=True),
     Setting("remove", "Take this tag off; may be repeated.", str, many=True, metavar="KEY", member="removed"),
     Setting("release", "End the hold.", flag=True),
+    # annotate
+    Setting("seq", "The event that is meant, by its number in the run.", click.IntRange(min=0)),
+    Setting("text", "What is said; without it and --text-file, what stdin gives.", str, short="-t"),
+    Setting("text-file", "A file with what is said, or - for stdin.", click.Path(allow_dash=True, path_type=Path)),
+    Setting("kind", "What it is: comment, approval, objection, incident, or another short word.", str, "comment"),
+    Setting(
+        "corrects", "The number of the annotation of this event that it takes the place of.", click.IntRange(min=0)
+    ),
     # prune
     Setting("older-than", "Runs that ended longer ago: 90d, 12w, 6mo, 5y.", str, metavar="AGE"),
     Setting("keep-last", "But not the so many newest recorded runs.", click.IntRange(min=0), metavar="N"),

@@ -1,6 +1,10 @@
-"""The lines of a bundle's members: leaves, events and openings as NDJSON; pure (docs/format.md, section 9)."""
+"""The lines of a bundle's members: leaves, events, openings, annotations as NDJSON; pure.
+
+docs/format.md, section 9.
+"""
 
 import base64
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from store.core import canonical, digest
+from store.core.annotation import Kept, Words
 from store.core.errors import Malformed
 from store.core.shape import Count, Run
 from store.core.text import Hex32
@@ -30,7 +35,12 @@ class OpeningLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def salt_bytes(self) -> bytes:
         """The salt."""
-        return base64.urlsafe_b64decode(self.salt + "=" * (-len(self.salt) % 4))
+        return salt_of(self.salt)
+
+
+def salt_of(text: str) -> bytes:
+    """What `spelled` spells. Raises ValueError."""
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def spelled(salt: bytes) -> str:
@@ -47,6 +57,44 @@ def opening(raw: bytes) -> OpeningLine:
     except (msgspec.ValidationError, ValueError) as error:
         raise Malformed(f"not an opening: {error}") from None
     return line
+
+
+def annotation_line(kept: Kept) -> bytes:
+    """An annotation as a bundle spells it, with its words if they are there. Raises Malformed for what is no record."""
+    line: dict[str, canonical.Json] = {"annotation": canonical.parse(kept.raw)}
+    if isinstance(kept.words, Words):
+        line |= {"salt": spelled(kept.words.salt), "text": kept.words.text.decode("utf-8", "replace")}
+    return canonical.encode(line)
+
+
+def annotations(lines: Iterable[bytes], runs: Sequence[str]) -> dict[str, list[Kept]]:
+    """The annotations of these lines by run, each where it says that it stands, else behind the one before it."""
+    found: dict[str, list[Kept]] = {}
+    run, number = runs[0] if runs else "", -1
+    for raw in lines:
+        kept = Kept(number + 1, raw, None)
+        with contextlib.suppress(Malformed, ValueError):
+            run, kept = _annotation(canonical.parse(raw))
+        number = kept.number
+        found.setdefault(run, []).append(kept)
+    return found
+
+
+def _annotation(line: canonical.Record) -> tuple[str, Kept]:
+    match line:
+        case {"annotation": dict() as record}:
+            run, number = record.get("run"), record.get("number")
+            if not isinstance(run, str) or not isinstance(number, int):
+                raise Malformed("not an annotation: it does not say where it stands")
+            words = None
+            if line.keys() == {"annotation", "salt", "text"}:
+                words = Words(salt_of(str(line["salt"])), str(line["text"]).encode())
+                if len(words.salt) != digest.SALT_BYTES or spelled(words.salt) != line["salt"]:
+                    raise Malformed("not an annotation: its salt is not 32 bytes in base64url")
+            elif len(line) > 1:
+                raise Malformed("not an annotation")
+            return run, Kept(number, canonical.encode(record), words)
+    raise Malformed("not an annotation")
 
 
 def joined(lines: Iterable[bytes]) -> bytes:

@@ -6,10 +6,11 @@ Rules kept here:
 - Everything is read in one moment; what no checkpoint covers is left out.
 """
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from store.bundle import anchors, contents, manifest
 from store.bundle.anchors import Belonging
 from store.bundle.container import Member
 from store.core import canonical, draft, event, inclusion, proof
-from store.core.errors import StoreUnusable
+from store.core.annotation import Kept
+from store.core.errors import KeyUnavailable, Malformed, StoreUnusable
 from store.core.event import Event
 from store.core.inclusion import Proof
 from store.core.submission import Submission
@@ -26,11 +28,12 @@ from store.core.text import Body
 from store.database.connection import Connection
 from store.openings import OpeningRow
 from store.reader import Reader
+from store.verify.annotations import Annotated
 from store.verify.records import SqliteRecords
 
 _NO_CHECKPOINT = "no checkpoint covers the run yet"
 # What ends a run, or changes what can be shown of it; who looked at it, or exported it, does not.
-_DECISIVE = frozenset(("run.open", "run.head", "run.close", "payload.erased"))
+_DECISIVE = frozenset(("run.open", "run.head", "run.close", "payload.erased", "annotation.head"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Excerpt:
     leaves: tuple[bytes, ...]
     runs: Mapping[str, tuple[bytes, ...]]
     anchored: Belonging
+    annotations: Mapping[str, tuple[Kept, ...]]
     reader: Reader
     _records: SqliteRecords
     _nodes: Mapping[tuple[int, int], bytes]
@@ -59,6 +63,17 @@ class Excerpt:
         needed = (at for at, raw in enumerate(self.leaves) if _run_of(raw) in self.runs or contents.new_key(raw))
         shown = sorted({0, self.size - 1, *needed, *self.anchored.anchors})
         return [Member.of(f"proofs/{at}.tlog-proof", self._proof(at)) for at in shown]
+
+    def annotation_members(self, *, bodies: bool) -> list[Member]:
+        """What people said about these runs, without their words where bodies are left out. Raises KeyUnavailable."""
+        lines = []
+        for _, said in sorted(self.annotations.items()):
+            for kept in said:
+                if bodies and isinstance(kept.words, KeyUnavailable):
+                    raise kept.words
+                with contextlib.suppress(Malformed):  # what is no record is missed, and named by who verifies
+                    lines.append(contents.annotation_line(kept if bodies else replace(kept, words=None)))
+        return [Member.of(manifest.ANNOTATIONS, contents.joined(lines))] if lines else []
 
     def anchor_members(self, *, proofs: bool) -> list[Member]:
         """What those outside gave about these runs, and the older checkpoints that it is of."""
@@ -138,9 +153,15 @@ def _taken(reader: Reader, connection: Connection, runs: Sequence[str], wanted: 
     kept = {run: _covered(records, leaves[:size], run) for run in runs}
     vkey = next(filter(None, map(contents.new_key, reversed(leaves[:size]))))
     points = {run: contents.point(raws[0]) for run, raws in kept.items()}
-    anchored = anchors.belonging(anchors.gathered(enumerate(leaves[:size])), points)
+    log = anchors.gathered(enumerate(leaves[:size]))
+    anchored = anchors.belonging(log, points)
+    counts = {run: log.annotated.get(run, Annotated()).count for run in kept}
+    said = {
+        run: tuple(each for each in records.annotations(run, reader.origin) if each.number < count)
+        for run, count in counts.items()
+    }
     nodes = {(level, at): node for level, at, node in records.nodes()}
-    return Excerpt(reader.origin, vkey, size, note, tuple(leaves[:size]), kept, anchored, reader, records, nodes)
+    return Excerpt(reader.origin, vkey, size, note, tuple(leaves[:size]), kept, anchored, said, reader, records, nodes)
 
 
 def _named(size: int, notes: Sequence[tuple[int, bytes]]) -> tuple[int, bytes]:

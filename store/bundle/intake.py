@@ -11,7 +11,7 @@ from store.core import checkpoint, leaf
 from store.core.checkpoint import VerifierKey
 from store.core.draft import Opening
 from store.core.errors import EdgetapeError, Malformed
-from store.core.leaf import PayloadErased
+from store.core.leaf import AnnotationHead, PayloadErased
 from store.verify.terms import Terms
 from store.verify.verdict import Tally, Verdict, first_bad
 from store.writer import Writer
@@ -22,7 +22,8 @@ class NotImported(EdgetapeError):
 
 
 def take_in(path: Path, writer: Writer, pin: VerifierKey | None = None) -> tuple[Verdict, list[str]]:
-    """The verdict on the bundle, and the ids of its runs, which are in the store then.
+    """The verdict on the bundle, and the ids of its runs, which are in the store then; annotations only where they
+    verify.
 
     Raises NotImported, StoreUnusable, InvalidEvent (a run that is here already).
     """
@@ -35,7 +36,8 @@ def take_in(path: Path, writer: Writer, pin: VerifierKey | None = None) -> tuple
                 raise NotImported(f"the bundle does not verify: {found or verdict.line}", hint="edgetape verify FILE")
             if bundle.manifest.bodies != "included":
                 raise NotImported("the bodies were left out of the bundle", hint="ask for one that has them")
-            writer.take_in([_arrival(bundle, run) for run in bundle.manifest.runs]).result()
+            spoken = verdict.remarks.word == "VERIFIED"
+            writer.take_in([_arrival(bundle, run, spoken=spoken) for run in bundle.manifest.runs]).result()
             return verdict, list(bundle.manifest.runs)
     except Malformed as error:
         raise NotImported(f"not a bundle: {error}") from error
@@ -53,7 +55,7 @@ def runs_of(path: Path) -> list[str]:
     return list(bundle.manifest.runs)
 
 
-def _arrival(bundle: Bundle, run: str) -> Arrival:
+def _arrival(bundle: Bundle, run: str, *, spoken: bool) -> Arrival:
     ((size, note),) = bundle.checkpoints()
     openings: dict[int, list[Opening]] = {}
     kept = bundle.content(run, bundle.manifest.origin)
@@ -63,12 +65,14 @@ def _arrival(bundle: Bundle, run: str) -> Arrival:
         openings.setdefault(seq, []).append(opening)
     stated = checkpoint.parse(note).checkpoint
     raws = [row.raw for row in bundle.events(run)]
-    return Arrival(run, stated.origin, size, stated.root, raws, openings, list(_erased(bundle, run)))
+    said = bundle.annotations(run, stated.origin) if spoken else []
+    told = [facts for facts in _told(bundle, run) if spoken or isinstance(facts, PayloadErased)]
+    return Arrival(run, stated.origin, size, stated.root, raws, openings, told, said)
 
 
-def _erased(bundle: Bundle, run: str) -> Iterator[PayloadErased]:
-    """What the log says was erased of a run."""
+def _told(bundle: Bundle, run: str) -> Iterator[PayloadErased | AnnotationHead]:
+    """What the log says was erased of a run, and said about it, in its order: words that were said later stay."""
     for raw in bundle.log or (proof.leaf for proof in bundle.shown):
         _, facts = leaf.decode(raw)
-        if isinstance(facts, PayloadErased) and facts.run == run:
+        if isinstance(facts, PayloadErased | AnnotationHead) and facts.run == run:
             yield facts

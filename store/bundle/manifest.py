@@ -24,7 +24,7 @@ Log = Literal["full", "proofs"]
 Bodies = Literal["included", "withheld"]
 
 README, CHECKPOINT, VKEY, LOG, EVENTS = "README.txt", "checkpoint", "vkey", "log.ndjson", "events.ndjson"
-HASHES, OPENINGS = "hashes.txt", "openings.ndjson"
+HASHES, OPENINGS, ANNOTATIONS = "hashes.txt", "openings.ndjson", "annotations.ndjson"
 REPORT_PAGE, REPORT, VERIFIER = "report.html", "report.json", "verify.py"
 BLOB, PROOF = re.compile(r"blobs/[0-9a-f]{64}"), re.compile(r"proofs/(0|[1-9][0-9]{0,14})\.tlog-proof")
 ANCHOR = re.compile(r"anchors/(0|[1-9][0-9]{0,14})\.(tsr|cosignature|checkpoint|consistency)")
@@ -62,7 +62,12 @@ class Manifest:
     def allows(self, name: str) -> bool:
         """Whether version 1 has a member of this name in such a bundle."""
         with_bodies = self.bodies == "included"
-        if name in _ALWAYS or (name == OPENINGS and with_bodies) or (name == LOG and self.log == "full"):
+        if (
+            name in _ALWAYS
+            or name == ANNOTATIONS
+            or (name == OPENINGS and with_bodies)
+            or (name == LOG and self.log == "full")
+        ):
             return True
         anchor = ANCHOR.fullmatch(name)
         if anchor is not None:

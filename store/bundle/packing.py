@@ -45,6 +45,7 @@ def members(taken: Excerpt, report: Report, *, proofs: bool, bodies: bool) -> li
         Member.of(manifest.EVENTS, contents.joined(events)),
         Member.of(manifest.HASHES, contents.joined(digest.event_hash(raw).hex().encode() for raw in events)),
         *(taken.body_members() if bodies else ()),
+        *taken.annotation_members(bodies=bodies),
         *taken.anchor_members(proofs=proofs),
     ]
     text = readme.text(

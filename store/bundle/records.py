@@ -12,6 +12,7 @@ from store.bundle import anchors, contents, manifest
 from store.bundle.contents import OpeningLine
 from store.bundle.manifest import Manifest
 from store.core import checkpoint, digest, inclusion, merkle
+from store.core.annotation import Kept
 from store.core.errors import Malformed
 from store.core.inclusion import Proof
 from store.envelopes import Envelope
@@ -49,6 +50,7 @@ class Bundle:
     members: Members
     rows: Mapping[str, list[Envelope]]
     lines: Mapping[str, list[OpeningLine]]
+    said: Mapping[str, list[Kept]]
     log: tuple[bytes, ...]
     shown: tuple[Proof, ...]
 
@@ -101,6 +103,14 @@ class Bundle:
         """See Records."""
         return anchors.outside(self.members)
 
+    def annotations(self, run: str, origin: str | None) -> list[Kept]:
+        """See Records; in the order of the lines."""
+        return list(self.said.get(run, ()))
+
+    def annotated(self) -> set[str]:
+        """See Records."""
+        return set(self.said)
+
     def catalogue(self) -> Mapping[str, CatalogueRow] | None:
         """See Records: a bundle has none."""
         return None
@@ -125,7 +135,11 @@ def read(members: Members, tally: Tally) -> Bundle | None:
     for row in contents.event_rows(raws, _hashes(known, raws, tally), said.runs):
         rows.setdefault(row.run, []).append(row)
     log = tuple(_lines(known, manifest.LOG, tally))
-    bundle = Bundle(said, known, rows, lines, log, tuple(_proofs(known, tally)))
+    spoken = _lines(known, manifest.ANNOTATIONS, tally)
+    if manifest.ANNOTATIONS in known and not spoken:
+        tally.find("V104", f"{manifest.ANNOTATIONS} has no line")
+    remarks = contents.annotations(spoken, said.runs)
+    bundle = Bundle(said, known, rows, lines, remarks, log, tuple(_proofs(known, tally)))
     _check_claims(bundle, tally)
     _check_anchors(bundle, tally)
     return bundle

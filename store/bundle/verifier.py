@@ -7,7 +7,8 @@ the holder of the key.
 
 # Written from docs/format.md, whose sections it names, and not from the program that writes bundles: a second opinion,
 # to be read from top to bottom. A bundle is a ZIP, or the folder that it was unpacked to. Nothing is ever written.
-# Exit status: 0 VERIFIED, 20 INVALID, 30 INCOMPLETE, 2 usage, 3 could not run.
+# Exit status: 0 VERIFIED, 10 the same, but annotations are not as they ought to be, 20 INVALID, 30 INCOMPLETE, 2 usage,
+# 3 could not run.
 
 from __future__ import annotations
 
@@ -31,17 +32,18 @@ Record = dict[str, Any]
 EVENT = {"": "count v str type run run count seq hash prev time ts count mono_us", "run.open": "str origin"}
 EVENT["run.close"] = "count n hash head hash root"
 LEAF = {"": "count v str type time ts", "run.open": "run run hash genesis hash head", "payload.erased": "run run"}
-LEAF["run.head"] = LEAF["run.import"] = "run run count n hash head"
+LEAF["run.head"] = LEAF["run.import"] = LEAF["annotation.head"] = "run run count n hash head"
 LEAF["run.close"] = "run run count n hash head hash root"
 LEAF["key.rotate"] = "str old str new str old_signature str new_signature"
 LEAF["key.revoke"] = "str key str by str signature"
 LEAF["store.created"], LEAF["anchor"] = "str origin str vkey", "rfc3161|cosignature kind hash sha256"
+ANNOTATION = {"": "count v annotation type run run count number hash prev time ts count seq hash event_hash str by"}
 OPENING = "run run count seq str pointer salt salt hash sha256 count length"
 SEAL = "count bytes hash sha256"
 MANIFEST = "edgetape/bundle/1 format str origin count size full|proofs log included|withheld bodies"
 MEMBERS = r"README\.txt|checkpoint|vkey|events\.ndjson|hashes\.txt|report\.html|report\.json|verify\.py"
 LOG = {"full": (r"log\.ndjson", "-"), "proofs": ("vkey", r"proofs/(0|[1-9][0-9]{0,14})\.tlog-proof")}
-ANCHORS = r"anchors/(0|[1-9][0-9]{0,14})\.(tsr|cosignature|checkpoint|consistency)"
+ANCHORS = r"annotations\.ndjson|anchors/(0|[1-9][0-9]{0,14})\.(tsr|cosignature|checkpoint|consistency)"
 BODIES = {"included": (r"openings\.ndjson", "blobs/[0-9a-f]{64}"), "withheld": ("vkey", "-")}
 NAME = "[A-Za-z][A-Za-z0-9.]*(/[a-z0-9][a-z0-9.-]*)?"
 HASH = "[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
@@ -81,7 +83,8 @@ class Outcome:
             yield
         except (ValueError, TypeError, RecursionError) as error:
             own = error.args if isinstance(error, Broken) else ("", error)
-            self.need(False, own[0] or code, f"{what}: {own[1]}", run, seq)
+            # an annotation that is none has one code, whatever is wrong with it
+            self.need(False, code if code == "V701" else own[0] or code, f"{what}: {own[1]}", run, seq)
 
 
 # Section 9: the container and its manifest.
@@ -188,6 +191,11 @@ def typed(raw: bytes, forms: dict[str, str]) -> Record:
 def leaf_hash(raw: bytes) -> bytes:
     """RFC 6962, section 2.1."""
     return sha256(b"\x00" + raw).digest()
+
+
+def event_hash(raw: bytes) -> str:
+    """Section 3."""
+    return sha256(b"edgetape/event/v1\n" + raw).hexdigest()
 
 
 def root_of(leaves: list[bytes]) -> bytes:
@@ -371,11 +379,17 @@ class Log:
         """Whether the first leaves have this root; true where they are not all there."""
         return size > len(self.hashes) or root_of(self.hashes[:size]) == root
 
-    def of(self, run: str, kind: str) -> list[Record]:
-        """The leaves of a type about a run; what stands before a retention.pruned of it is history."""
+    def of(self, run: str, *kinds: str) -> list[Record]:
+        """The leaves of these types about a run; what stands before a retention.pruned of it is history."""
         own = [leaf for leaf in self.leaves.values() if leaf.get("run") == run]
         start = max((at for at, leaf in enumerate(own) if leaf["type"] == "retention.pruned"), default=0)
-        return [leaf for leaf in own[start:] if leaf["type"] == kind]
+        return [leaf for leaf in own[start:] if leaf["type"] in kinds]
+
+    def begun(self, run: str) -> tuple[str, str]:
+        """The store in which a run began, and what its first event follows."""
+        imported = self.of(run, "run.import")
+        origin = imported[0]["origin"] if imported else self.origin
+        return origin, sha256(f"edgetape/genesis/v1\n{origin}\n{run}".encode()).hexdigest()
 
 
 def check_run(run: str, rows: list[tuple[int, bytes, str]], log: Log, out: Outcome) -> dict[int, Record]:
@@ -385,14 +399,13 @@ def check_run(run: str, rows: list[tuple[int, bytes, str]], log: Log, out: Outco
         out.need(fair, code, sentence, run, seq)
 
     opened, heads, closed, imported = (log.of(run, f"run.{kind}") for kind in ("open", "head", "close", "import"))
-    origin = imported[0]["origin"] if imported else log.origin
-    genesis = sha256(f"edgetape/genesis/v1\n{origin}\n{run}".encode()).hexdigest()
+    origin, genesis = log.begun(run)
     found, tree, last, close, sound = dict[int, Record](), list[bytes](), -1, -1, len(out.findings)
     hashes: dict[int, set[str]] = {}  # by seq: the hash that is kept with an event, and that of its bytes
     for seq, raw, kept in rows:
         need(seq <= last + 1, "V202", "an event is missing, or stands elsewhere", last + 1)
         need(seq not in hashes, "V204", "it is there twice", seq)
-        hashes[seq], last = {kept, sha256(b"edgetape/event/v1\n" + raw).hexdigest()}, seq
+        hashes[seq], last = {kept, event_hash(raw)}, seq
         event: Record = {}
         with out.noting("V201", "the event", run, seq):
             event = typed(raw, EVENT)
@@ -472,14 +485,78 @@ def check_opening(opening: Record | None, commitment: str, members: dict[str, by
     """The code of what is wrong with an opening or its body; nothing if they are right."""
     if opening is None:
         return "V601"
-    salt, length = base64.urlsafe_b64decode(opening["salt"] + "="), opening["length"].to_bytes(8, "big")
-    preimage = b"edgetape/body/v1\n" + salt + bytes.fromhex(opening["sha256"]) + length
+    made = committed(opening["salt"], bytes.fromhex(opening["sha256"]), opening["length"])
     body = members.get(f"blobs/{opening['sha256']}")
     same = body is not None and (len(body), sha256(body).hexdigest()) == (opening["length"], opening["sha256"])
-    return "V602" if sha256(preimage).hexdigest() != commitment else "V603" if body is None else "" if same else "V604"
+    return "V602" if made != commitment else "V603" if body is None else "" if same else "V604"
 
 
-def verify(path: Path, pin: Key | None, out: Outcome) -> str:
+def committed(salt: str, digest: bytes, length: int) -> str:
+    """The commitment that a salt, a SHA-256 and a length give (section 3)."""
+    opened = base64.urlsafe_b64decode(salt + "=") + digest + length.to_bytes(8, "big")
+    return sha256(b"edgetape/body/v1\n" + opened).hexdigest()
+
+
+# Section 10: what people said.
+
+
+def remarks(members: dict[str, bytes], run: str, out: Outcome) -> dict[str, list[tuple[int, bytes, Record]]]:
+    """The lines of annotations.ndjson by run: number, canonical bytes, and the whole line."""
+    said, number = dict[str, list[tuple[int, bytes, Record]]](), -1
+    for raw in lines(members, "annotations.ndjson", out):
+        number, data, line = number + 1, raw, Record()  # one that does not say where it belongs belongs there
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            whole = record(raw)
+            note, known = whole["annotation"], {"annotation"} if len(whole) == 1 else {"annotation", "salt", "text"}
+            fair = has(note, "str run") and type(note["number"]) is int and set(whole) == known
+            demand(fair and (len(whole) == 1 or has(whole, "salt salt str text")), "no annotation")
+            run, number, line = note["run"], note["number"], whole
+            data = json.dumps(note, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+        said.setdefault(run, []).append((number, data, line))
+    return said
+
+
+def check_remarks(
+    run: str, said: list[tuple[int, bytes, Record]], events: dict[int, set[str]], log: Log, words: bool, out: Outcome
+) -> None:
+    """Section 7, rule 16: the annotations of a run, a verdict of their own."""
+    heads, gone = dict[int, set[str]](), list[tuple[int, object]]()
+    for leaf in log.of(run, "annotation.head", "payload.erased"):
+        if leaf["type"] == "annotation.head":
+            heads.setdefault(leaf["n"], set()).add(leaf["head"])
+        else:
+            gone.append((max(heads, default=0), leaf.get("seq")))
+    before, last = {0: {log.begun(run)[1]}} if log.origin else dict[int, set[str]](), -1
+    for number, data, line in said:
+        out.need(number == last + 1, "V701", f"annotation {last + 1} is missing, or {number} stands elsewhere", run)
+        if number <= last:
+            continue
+        last, made = number, sha256(b"edgetape/annotation/v1\n" + data).hexdigest()
+        before[number + 1] = {made} | heads.get(number + 1, set())
+        with out.noting("V701", f"annotation {number}", run):
+            note = typed(data, ANNOTATION)
+            out.need(note is not NEWER, "newer", f"annotation {number}", run)
+            if note is NEWER:
+                continue
+            seq, text = note["seq"], line.get("text")
+            fair = made in heads.get(number + 1, {made}) and (number < max(heads, default=0) or log.newer)
+            fair = fair and (note["run"], note["number"]) == (run, number) and note.get("supersedes", -1) < number
+            fair = fair and note["prev"] in before.get(number, {note["prev"]})
+            out.need(fair, "V701", f"annotation {number} is not the one that the log committed to", run, seq)
+            out.need(note["event_hash"] in events.get(seq, ()), "V702", f"annotation {number}", run, seq)
+            erased = any(number < count and about in (None, seq) for count, about in gone)
+            fair = text is None if erased else text is not None or not words
+            raw = (text or "").encode()
+            fair = fair and (
+                text is None or committed(line["salt"], sha256(raw).digest(), len(raw)) == note["text"]["body"]
+            )
+            out.need(fair, "V704", f"the text of annotation {number} is not what it commits to", run, seq)
+            out.counts["ANNOTATIONS_ERASED"] += words and erased and text is None
+            out.counts["ANNOTATIONS_WITHHELD"] += not words
+    out.need(max(heads, default=0) <= last + 1, "V703", f"the log has more annotations than {last + 1}", run)
+
+
+def verify(path: Path, pin: Key | None, out: Outcome, heard: Outcome) -> str:
     """Checks everything, and gives what stands in the verdict's line behind the flags."""
     members = load(path)
     said = manifest(members, out)
@@ -503,13 +580,22 @@ def verify(path: Path, pin: Key | None, out: Outcome) -> str:
     if said["bodies"] == "included":
         check_bodies(found, members, log, out)
     out.counts["PAYLOADS_WITHHELD"] = 0 if said["bodies"] == "included" else bodies
+    spoken = remarks(members, min(rows, default=""), out)
+    out.need("annotations.ndjson" not in members or spoken, "V104", "annotations.ndjson has no line")
+    heard.need(set(spoken) <= set(rows), "V702", "there are annotations of a run that is not there")
+    for run in sorted(rows):
+        hashes: dict[int, set[str]] = {}
+        for seq, raw, hashed in rows[run]:
+            hashes.setdefault(seq, set()).update({hashed, event_hash(raw)})
+        check_remarks(run, spoken.get(run, []), hashes, log, said["bodies"] == "included", heard)
+    heard.counts["all"] = sum(map(len, spoken.values()))
     out.need(events, "V001", "there is no event in it")
     subject = f"run {min(rows)}" if len(rows) == 1 else f"bundle of {log.origin or 'unknown'}: {len(rows)} runs"
     told = f"{len(events)} events, {bodies - out.counts['PAYLOADS_WITHHELD']} bodies; {log.sealed or 'no checkpoint'}"
     return f"{subject}: {told}; key {log.keys[-1].label if log.keys else 'unknown'}"
 
 
-def main(arguments: list[str], out: Outcome) -> int:
+def main(arguments: list[str], out: Outcome, heard: Outcome) -> int:
     """Prints findings and the verdict; the exit status."""
     options = argparse.ArgumentParser(description="Verify an edgetape evidence bundle.")
     options.add_argument("bundle", nargs="?", default=".", type=Path, help="a ZIP or a folder; this folder by default")
@@ -519,11 +605,11 @@ def main(arguments: list[str], out: Outcome) -> int:
     try:
         pin = given.pin and Key(Path(given.pin).read_text().strip() if Path(given.pin).is_file() else given.pin)
         with out.noting("V101", "the bundle"):
-            told = verify(given.bundle, pin, out)
+            told = verify(given.bundle, pin, out, heard)
     except (OSError, ValueError) as error:
         print(f"verify.py: {'no vkey' if isinstance(error, ValueError) else 'not read'}: {error}", file=sys.stderr)
         return 2 if isinstance(error, ValueError) else 3
-    for code, run, seq, sentence in out.findings:
+    for code, run, seq, sentence in out.findings + heard.findings:
         where = (f" run {run}" if run else "") + (f" seq {seq}" if seq is not None else "")
         print(f"{code}{where}: {sentence}".encode("ascii", "backslashreplace").decode())
     names = ("OPEN_RUN", "UNSEALED_TAIL", "PAYLOADS_ERASED", "GAPS", "IMPORTED", "PARTIAL_LOG", "PAYLOADS_WITHHELD")
@@ -532,6 +618,12 @@ def main(arguments: list[str], out: Outcome) -> int:
     codes = {each[0] for each in out.findings}
     wrong, unsure = codes - {"V001", "newer"}, codes or out.counts["GAPS"]
     status, word = (20, "INVALID") if wrong else (30, "INCOMPLETE") if unsure else (0, "VERIFIED")
+    if heard.counts["all"] or heard.findings:
+        own = ", ".join(f"{name} {count}" for name, count in sorted(heard.counts.items()) if count and name != "all")
+        bad = {each[0] for each in heard.findings}
+        judged = "INVALID" if bad - {"newer"} else "INCOMPLETE" if bad else "VERIFIED"
+        print(f"{judged}{f' ({own})' if own else ''} annotations: {heard.counts['all']}")
+        status = status or (10 if bad else 0)
     print(f"{word} ({', '.join(flags)}) {told}")
     if out.counts["anchors"]:
         print("Not checked here: who gave what lies in anchors/. README.txt tells how.", file=sys.stderr)
@@ -540,4 +632,4 @@ def main(arguments: list[str], out: Outcome) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], Outcome()))
+    sys.exit(main(sys.argv[1:], Outcome(), Outcome()))

@@ -9,11 +9,17 @@ SALT_BYTES = 32
 _EVENT = b"edgetape/event/v1\n"
 _GENESIS = b"edgetape/genesis/v1\n"
 _BODY = b"edgetape/body/v1\n"
+_ANNOTATION = b"edgetape/annotation/v1\n"
 
 
 def event_hash(event: bytes) -> bytes:
     """The 32 bytes that the next event's `prev` names, from an event's canonical bytes."""
     return hashlib.sha256(_EVENT + event).digest()
+
+
+def annotation_hash(annotation: bytes) -> bytes:
+    """The 32 bytes that the next annotation's `prev` names, from an annotation's canonical bytes."""
+    return hashlib.sha256(_ANNOTATION + annotation).digest()
 
 
 def genesis_prev(origin: str, run: str) -> bytes:

@@ -101,6 +101,14 @@ class RunTagged(Facts, frozen=True, tag="run.tag"):
     text: str | None = None
 
 
+class AnnotationHead(Facts, frozen=True, tag="annotation.head"):
+    """A run has `n` annotations (`store.core.annotation`) from here on, the last one with the hash `head`."""
+
+    run: Run
+    n: Count
+    head: Hex32
+
+
 class RetentionPruned(Facts, frozen=True, tag="retention.pruned"):
     """All events and bodies of a run left the store: by whom, why, and by which policy. What the log said of the run
     before speaks of nothing that is to be there.
@@ -182,6 +190,7 @@ type Leaf = (
     | HoldSet
     | HoldReleased
     | RunTagged
+    | AnnotationHead
     | RetentionPruned
     | PolicyChanged
     | AccessExport

@@ -15,7 +15,7 @@ from pathlib import Path
 from store import database, naming
 from store.core.errors import StoreUnusable, UnknownRun
 from store.database.connection import Connection
-from store.verify import anchors, crew, family, heads, ledger, proven
+from store.verify import anchors, annotations, crew, family, heads, ledger, proven
 from store.verify import held as holding
 from store.verify import run as run_check
 from store.verify.backlog import Backlog, Progress
@@ -123,12 +123,14 @@ def verify_records(
     claimed = log.runs if extent.runs is None else extent.runs
     runs = sorted({*records.runs(), *claimed, *(catalogue or ())}) if run is None else [run]
     events = kept = 0
+    remarks = annotations.strays(sorted(records.annotated() - set(runs)) if run is None else ())
     ties: list[family.Ties] = []
     bar = _Bar(progress, extent.expected)
     for found in (check or partial(run_check.check_all, records, terms.deep))(runs, log, bar.add):
         each = found.run
         committed = log.runs.get(each, ledger.Commitment())
         tally.add(found.tally)
+        remarks += found.remarks
         if committed.imported is None and not committed.pruned:
             heads.check_point(each, found.point, log, tally)
         kept += found.bodies
@@ -159,6 +161,7 @@ def verify_records(
         checkpoint=log.checkpoint,
         key=log.keys.current if log.keys else None,
         locked=tally.locked,
+        remarks=remarks,
         witnesses=tuple(sorted(hearing.attested.cosigned)),
         unmet=tuple(f"the policy forbids {name}" for name, _ in flags if name in policy.forbid),
     )

@@ -14,6 +14,7 @@ from store.core.keyring import Keyring
 from store.core.merkle import Forest
 from store.core.proof import is_extension
 from store.core.shape import UnknownVersion
+from store.verify.annotations import Annotated
 from store.verify.records import Outside, Records
 from store.verify.verdict import Tally
 
@@ -82,6 +83,7 @@ class Ledger:
     checkpoint: tuple[int, str] | None = None
     runs: dict[str, Commitment] = field(default_factory=dict)
     erased: dict[str, Erasures] = field(default_factory=dict)
+    annotated: dict[str, Annotated] = field(default_factory=dict)
     newer: bool = False
     tree: Forest = field(default_factory=Forest)
     times: dict[int, str] = field(default_factory=dict)
@@ -107,7 +109,8 @@ class Ledger:
         """What the log says of one run: all that is needed to verify that run, and small."""
         runs = {run: self.runs[run]} if run in self.runs else {}
         erased = {run: self.erased[run]} if run in self.erased else {}
-        return Ledger(origin=self.origin, length=self.length, runs=runs, erased=erased, newer=self.newer)
+        told = {run: self.annotated[run]} if run in self.annotated else {}
+        return Ledger(None, self.origin, self.length, self.checkpoint, runs, erased, told, self.newer)
 
     def confirms(self, size: int, root: bytes) -> bool | None:
         """Whether the first `size` leaves have this root; None where that is not to be known."""
@@ -216,6 +219,9 @@ def _gather(log: Ledger, position: int, facts: object) -> None:
             run.covered.append((position, facts.n))
         case leaf.PayloadErased():
             log.erased.setdefault(facts.run, Erasures()).add(facts.seq)
+            log.annotated.setdefault(facts.run, Annotated()).erase(facts.seq)
+        case leaf.AnnotationHead():
+            log.annotated.setdefault(facts.run, Annotated()).heads.append((position, facts.n, facts.head))
         case leaf.RunClosed():
             run = log.runs.setdefault(facts.run, Commitment())
             if run.closed is None:
@@ -229,6 +235,7 @@ def _gather(log: Ledger, position: int, facts: object) -> None:
         case leaf.RetentionPruned():
             log.runs[facts.run] = Commitment(pruned=True)
             log.erased.pop(facts.run, None)
+            log.annotated.pop(facts.run, None)
         case leaf.Anchored():
             log.anchors[position] = facts
 

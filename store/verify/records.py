@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from store import envelopes, openings, vault
+from store import annotations, envelopes, openings, vault
 from store.cells import blob, exact, number, text
+from store.core.annotation import Kept
 from store.core.errors import EdgetapeError, KeyUnavailable, Malformed
 from store.core.inclusion import Proof
 from store.database.connection import Connection
@@ -123,6 +124,12 @@ class Records(Protocol):
     def outside(self) -> Outside:
         """The anchors that are kept."""
 
+    def annotations(self, run: str, origin: str | None) -> list[Kept]:
+        """The annotations of a run in order of number, their words opened as far as that can be done."""
+
+    def annotated(self) -> set[str]:
+        """The ids of the runs that have annotations, or words of some."""
+
     def catalogue(self) -> Mapping[str, CatalogueRow] | None:
         """The catalogue by run; None where none is kept."""
 
@@ -215,6 +222,15 @@ class SqliteRecords:
         query = f"SELECT {number('position')}, {blob('content')} FROM anchors ORDER BY 1"
         rows = self._connection.execute(query) if known.fetchone() else ()
         return Outside(dict(rows))
+
+    def annotations(self, run: str, origin: str | None) -> list[Kept]:
+        """See Records."""
+        self._vault = self._vault or Vault(self._keys, origin or "")
+        return list(annotations.of_run(self._connection, run, self._vault))
+
+    def annotated(self) -> set[str]:
+        """See Records."""
+        return annotations.runs(self._connection)
 
     def catalogue(self) -> Mapping[str, CatalogueRow]:
         """See Records."""

@@ -58,6 +58,10 @@ CODES: Mapping[str, str] = {
     "V606": "present without a commitment, or erased on record",
     "V607": "over the limit",
     "V620": "a derived fact differs from the body",
+    "V701": "chain of annotations broken",
+    "V702": "annotation of another event",
+    "V703": "fewer annotations than the log has",
+    "V704": "text of an annotation is not what it commits to",
 }
 
 LIMITS = (
@@ -105,6 +109,17 @@ class Finding:
         where += "" if self.seq is None else f" seq {self.seq}"
         return f"{self.code}{where}: {CODES[self.code]}: {self.sentence}"
 
+    @property
+    def record(self) -> dict[str, object]:
+        """The same as a JSON object."""
+        return {
+            "code": self.code,
+            "meaning": CODES[self.code],
+            "run": self.run,
+            "seq": self.seq,
+            "sentence": self.sentence,
+        }
+
 
 @dataclass(slots=True)
 class Tally:
@@ -131,11 +146,53 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Remarks:
+    """The verdict on annotations, beside that on the log: how many there are, and what is said of them."""
+
+    count: int = 0
+    findings: tuple[Finding, ...] = ()
+    newer: tuple[str, ...] = ()
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __add__(self, more: "Remarks") -> "Remarks":
+        counts = self.counts + more.counts
+        return Remarks(self.count + more.count, self.findings + more.findings, self.newer + more.newer, counts)
+
+    @property
+    def word(self) -> str:
+        """VERIFIED, INVALID or INCOMPLETE."""
+        incomplete = self.newer or self.counts["ANNOTATIONS_LOCKED"]
+        return "INVALID" if self.findings else "INCOMPLETE" if incomplete else "VERIFIED"
+
+    @property
+    def line(self) -> str:
+        """The verdict in one line; empty where there is nothing to judge."""
+        if not self.count and not self.findings:
+            return ""
+        flags = ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items()))
+        return f"{self.word}{f' ({flags})' if flags else ''} annotations: {self.count}"
+
+    @property
+    def record(self) -> dict[str, object] | None:
+        """The same as a JSON object."""
+        if not self.line:
+            return None
+        return {
+            "verdict": self.word,
+            "count": self.count,
+            "flags": dict(sorted(self.counts.items())),
+            "findings": [each.record for each in self.findings],
+            "newer": list(self.newer),
+            "line": self.line,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The outcome of one verification. `flags` are printed with their counts; `checkpoint` is its size and time;
     `key` the one in force by the log, or the pinned one where that is none of the log's; `witnesses` are those whose
     cosignatures count; `unmet` are sentences about flags that the policy forbids; `locked` is why bodies could not be
-    opened, if that was for want of the store key.
+    opened, if that was for want of the store key; `remarks` is the verdict on annotations, which changes none of this.
     """
 
     subject: str
@@ -151,6 +208,7 @@ class Verdict:
     witnesses: tuple[str, ...] = ()
     unmet: tuple[str, ...] = ()
     locked: EdgetapeError | None = None
+    remarks: Remarks = Remarks()
 
     @property
     def word(self) -> str:
@@ -162,7 +220,7 @@ class Verdict:
     def exit_code(self) -> int:
         """0 verified, 10 the policy is not met, 20 invalid, 21 diverged, 30 incomplete (docs/format.md, section 7). An
         empty store is incomplete, never fine; so is one that says itself that something was not recorded, or whose
-        bodies cannot be opened.
+        bodies cannot be opened. Where only annotations are not as they ought to be, it is 10: the log is verified.
         """
         codes = {finding.code for finding in self.findings}
         wrong = codes - {"V001"} - _POLICY
@@ -170,12 +228,12 @@ class Verdict:
             return EXIT_INVALID if wrong - _DIVERGED else EXIT_DIVERGED
         if "V001" in codes or self.newer or self.locked or "GAPS" in dict(self.flags):
             return EXIT_INCOMPLETE
-        return EXIT_POLICY if codes or self.unmet else EXIT_VERIFIED
+        return EXIT_POLICY if codes or self.unmet or self.remarks.word != "VERIFIED" else EXIT_VERIFIED
 
     @property
     def is_sound(self) -> bool:
-        """Whether all that is there is as it was recorded; something may be said to have been lost before, or more
-        may be asked for.
+        """Whether all that was recorded is as it was recorded; something may be said to have been lost before, or more
+        may be asked for, or be wrong with what people said about it.
         """
         return not self.newer and all(each.code in _POLICY for each in self.findings)
 
@@ -209,17 +267,9 @@ class Verdict:
             "no_later": self.bounds.no_later and timestamp(self.bounds.no_later),
             "witnesses": list(self.witnesses),
             "unmet": list(self.unmet),
-            "findings": [
-                {
-                    "code": each.code,
-                    "meaning": CODES[each.code],
-                    "run": each.run,
-                    "seq": each.seq,
-                    "sentence": each.sentence,
-                }
-                for each in self.findings
-            ],
+            "findings": [each.record for each in self.findings],
             "newer": list(self.newer),
+            "annotations": self.remarks.record,
             "locked": None if self.locked is None else str(self.locked),
             "limits": LIMITS,
             "line": self.line,

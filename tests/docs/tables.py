@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from store.core import leaf, model, text
-from store.core.shape import Count, Run
+from store.core import annotation, leaf, model, text
+from store.core.shape import Count, Run, Time
 
 PAGE = Path(__file__).parents[2] / "docs" / "format.md"
 
@@ -24,6 +24,7 @@ _KINDS: dict[object, str] = {
     text.Hex32: "hash",
     Run: "run",
     Count: "count",
+    Time: "time",
     text.Tallies: "tallies",
     list[text.Text]: "array of text",
     list[str]: "array of str",
@@ -42,6 +43,7 @@ def written(page: str) -> str:
         "events": _table("type", model.EVENT_TYPES.items()),
         "objects": _table("object", objects),
         "leaves": _table("type", leaf.LEAF_TYPES.items()),
+        "annotations": _annotations(),
     }
     for name, table in tables.items():
         block = re.compile(rf"(<!-- table: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -52,6 +54,11 @@ def written(page: str) -> str:
 def _table(what: str, kinds: Iterable[tuple[str, type[model.Facts]]]) -> str:
     rows = [f"| `{name}` | {'; '.join(map(_member, msgspec.structs.fields(kind)))} |" for name, kind in kinds]
     return "\n".join([f"| {what} | members |", "|---|---|", *rows, ""])
+
+
+def _annotations() -> str:
+    place, said = (msgspec.structs.fields(kind) for kind in (annotation.Place, annotation.Annotation))
+    return f"| type | members |\n|---|---|\n| `annotation` | {'; '.join(map(_member, (*place, *said)))} |\n"
 
 
 def _member(field: msgspec.structs.FieldInfo) -> str:

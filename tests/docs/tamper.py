@@ -47,8 +47,6 @@ ELSEWHERE: dict[str, tuple[str, str, str]] = {
         "tests/store/verify/test_tamper.py",
     ),
     "T25": ("bodies erased on record", "passes, PAYLOADS_ERASED", "tests/store/test_erasure.py"),
-    "T29": ("an annotation deleted or edited", "no annotations in this version", "docs/format.md"),
-    "T30": ("an annotation re-pointed", "no annotations in this version", "docs/format.md"),
     "T31": ("two inputs joined to the same bytes", "no two hashes share a preimage", "tests/store/core/test_digest.py"),
     "T39": ("SQL in headers, paths, labels, names", "is text", "tests/store/test_hostile.py"),
     "T40": ("INSERT OR REPLACE past the triggers", "refused by the database", "tests/store/test_schema.py"),
@@ -92,11 +90,17 @@ def written(page: str) -> str:
 
 
 def _stores() -> Iterable[str]:
+    from tests.store.verify.attacks import remarks
     from tests.store.verify.test_matrix import OTHERWISE
     from tests.store.verify.test_tamper import CASES
 
     yield from ("| | attack | what is said | names | exit |", "|---|---|---|---|---|")
-    for number, words, name in _numbered(CASES):
+    for number, words, name in _numbered({**CASES, **remarks.CASES}):
+        if name in remarks.CASES:
+            found = remarks.CASES[name]
+            said = f"{found.code} {CODES[found.code]}"
+            yield f"| {number} | {words} | {said} | {_place('', found.seq)} | 10 |"
+            continue
         case = CASES[name]
         others = [
             f"{state}: {code or 'passes, UNSEALED_TAIL'}"
@@ -109,12 +113,17 @@ def _stores() -> Iterable[str]:
 
 def _bundles() -> Iterable[str]:
     from tests.store.bundle.attacks import MEMBERS, SEALED
+    from tests.store.bundle.test_annotations import ATTACKS
 
     yield from ("| | attack | what is said | names | exit |", "|---|---|---|---|---|")
     for number, words, name in _numbered(SEALED):
         found = sorted(SEALED[name][1], key=str)
         code, seq = next((each for each in found if each[1] is not None), found[0])
         yield f"| {number} | {words} | {code} {CODES[code]} | {_place('', seq)} | 20 |"
+    for number, words, name in _numbered(ATTACKS):
+        code, seq = ATTACKS[name][1]
+        if code in CODES:
+            yield f"| {number} | {words} | {code} {CODES[code]} | {_place('', seq)} | 10 |"
     for number, words, name in _numbered(MEMBERS):
         code = MEMBERS[name][1]
         yield f"| {number} | {words} | {code} {CODES[code]} | the member | 20 |"

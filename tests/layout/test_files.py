@@ -7,7 +7,7 @@ from tests.layout.tree import ROOT, files, python_files
 
 LINES_MAX = 300
 # The verifier in every bundle is one file by its nature, and judged as one: by the lines that do something.
-LONGER = {"store/bundle/verifier.py": 400}
+LONGER = {"store/bundle/verifier.py": 480}
 WRITTEN_BY_HAND = {".py", ".toml", ".html", ".css", ".js", ".sh"}
 
 # The words stand in pieces, so that this file does not break its own rule.

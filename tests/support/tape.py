@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from store.annotations import Remark, annotating
 from store.core import chunks
 from store.core.chunks import Chunk
 from store.core.draft import Draft, Sheet
 from store.core.model import Agent, HttpRequest, HttpResponse, Mode, Note, Policies, RunOpen
 from store.core.redact import stored
 from store.ticket import Ticket
+from store.vault import Vault
 from store.writer import Writer
 
 type Fields = Sequence[tuple[bytes, bytes]]
@@ -61,6 +63,13 @@ class Tape:
     def note(self, run: str, content: bytes) -> Ticket:
         """A note of the agent."""
         return self.writer.append(run, note(content))
+
+    def annotate(self, run: str, seq: int, text: str, supersedes: int | None = None) -> int:
+        """Says something about an event, on record; the number of the annotation."""
+        numbers: list[int] = []
+        remark = Remark(run, seq, "somebody", "comment", stored(text.encode()), supersedes)
+        self.writer.change(annotating(remark, Vault(self.keys, self.writer.origin), numbers.append)).result(30)
+        return numbers[0]
 
     def run(self, calls: Sequence[Call], name: str = "", *, mode: Mode = "record", close: bool = True) -> str:
         """A whole run of these exchanges, one after the other; its id."""

@@ -7,8 +7,10 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from store import storekey
-from store.core import canonical, checkpoint, chunks, digest, draft, event, leaf, merkle, shape
+from store.bundle.contents import annotation_line
+from store.core import annotation, canonical, checkpoint, chunks, digest, draft, event, leaf, merkle, shape
 from store.core.aead import KEY_BYTES, NONCE_BYTES, Aead
+from store.core.annotation import Annotation, Kept, Place, Words
 from store.core.checkpoint import Checkpoint
 from store.core.chunks import Chunk
 from store.core.veil import Veil
@@ -29,6 +31,7 @@ def made() -> Mapping[str, str]:
         "keys.json": _keys(),
         "events.json": _events(),
         "leaves.json": _leaves(),
+        "annotations.json": _annotations(),
         "trees.json": _trees(),
         "chunks.json": _chunks(),
         "checkpoints.json": _checkpoints(),
@@ -132,6 +135,35 @@ def _events() -> Vectors:
                     }
                     for opening in openings
                 ],
+            }
+        )
+    return vectors
+
+
+def _annotations() -> Vectors:
+    """Two annotations of a run, the second one correcting the first, as they are hashed, stored and bundled."""
+    opener = Aead(bytes([1]) * KEY_BYTES, lambda: bytes(NONCE_BYTES))
+    vectors: Vectors = []
+    prev = digest.genesis_prev(samples.ORIGIN, samples.RUN)
+    for number, text in enumerate((b"looks right to me", "not in line 3: \u201e42\u201c\nsee OPS-17".encode())):
+        words = Words(samples.salts(number)(""), text)
+        said = Annotation(
+            seq=4, event_hash=samples.HEX, by="a reviewer", kind="approval", text=words.body, supersedes=number - 1
+        ) if number else Annotation(
+            seq=4, event_hash=samples.HEX, by="a reviewer", kind="comment", text=words.body, redactions=[["bearer", 1]]
+        )  # fmt: skip
+        raw = annotation.encode(Place(samples.RUN, number, prev.hex(), samples.TIME), said)
+        prev = digest.annotation_hash(raw)
+        stored = opener.close(words.stored, storekey.about(samples.ORIGIN, samples.RUN, f"annotation/{number}"))
+        vectors.append(
+            {
+                "canonical": raw.decode(),
+                "hash": prev.hex(),
+                "salt": words.salt.hex(),
+                "text": text.decode(),
+                "store_key": (bytes([1]) * KEY_BYTES).hex(),
+                "stored": stored.hex(),
+                "line": annotation_line(Kept(number, raw, words)).decode(),
             }
         )
     return vectors

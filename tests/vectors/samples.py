@@ -67,6 +67,7 @@ def leaves() -> Iterator[leaf.Leaf]:
     yield leaf.HoldReleased(run=RUN, by="operator", reason="it is settled")
     yield leaf.RunTagged(run=RUN, by="operator", key="reviewed", text="yes")
     yield leaf.RunTagged(run=RUN, by="operator", key="reviewed")
+    yield leaf.AnnotationHead(run=RUN, n=2, head=HEX)
     yield leaf.RetentionPruned(run=RUN, by="operator", reason="its time is over")
     yield leaf.PolicyChanged(policy="retention", now="0" * 64)
     yield leaf.AccessExport(run=RUN, by="operator", sha256="1" * 64, size=9, bodies="withheld")

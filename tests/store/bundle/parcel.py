@@ -33,7 +33,7 @@ def judge(path: Path, pin: str | None = None) -> tuple[int, list[tuple[str, int 
     said = io.StringIO()
     arguments = [str(path), *(["--pin", pin] if pin else [])]
     with redirect_stdout(said), redirect_stderr(io.StringIO()):
-        code = verifier.main(arguments, out)
+        code = verifier.main(arguments, out, verifier.Outcome())
     return code, sorted({(found, seq) for found, _, seq, _ in out.findings}, key=str), said.getvalue().splitlines()[-1]
 
 

@@ -1,11 +1,13 @@
 """The records of a store in memory, any of which can be changed."""
 
+import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import openings, storekey
+from store import annotations, openings, storekey
+from store.core.annotation import Kept
 from store.core.errors import EdgetapeError, KeyUnavailable
 from store.core.inclusion import Proof
 from store.database import FILE_NAME
@@ -14,10 +16,16 @@ from store.openings import OpeningRow
 from store.payloads import Bodies
 from store.splices.guard import Guard, Shut
 from store.splices.stream import Span
-from store.vault import RunKeys, opened
+from store.vault import RunKeys, Vault, opened
 from store.verify.records import CatalogueRow, Content, Extent, Outside, SqliteRecords
 
 BLOCKS = "SELECT run, number, start, length, frame, stored FROM blocks ORDER BY run, number"
+
+
+def opener(connection: sqlite3.Connection, keys: Path) -> Vault:
+    """What opens the words of annotations."""
+    ((raw,),) = connection.execute("SELECT leaf FROM leaves WHERE position = 0").fetchall()
+    return Vault(keys, json.loads(raw)["origin"])
 
 
 @dataclass(slots=True)
@@ -32,6 +40,7 @@ class Copy:
     block_rows: list[tuple[str, Span, bytes]]
     anchor_rows: list[tuple[int, bytes]]
     key_rows: list[tuple[str, str, bytes]]
+    said: dict[str, list[Kept]]
     keys: Path
 
     @classmethod
@@ -48,6 +57,7 @@ class Copy:
             [(run, Span(*numbers), stored) for run, *numbers, stored in connection.execute(BLOCKS)],
             list(records.outside().given.items()),
             connection.execute("SELECT run, kind, wrapped FROM keys ORDER BY run, kind").fetchall(),
+            {run: list(annotations.of_run(connection, run, opener(connection, keys))) for run in runs},
             keys,
         )
         connection.close()
@@ -106,6 +116,12 @@ class Copy:
 
     def outside(self) -> Outside:
         return Outside(dict(self.anchor_rows))
+
+    def annotations(self, run: str, origin: str | None) -> list[Kept]:
+        return self.said.get(run, [])
+
+    def annotated(self) -> set[str]:
+        return {run for run, said in self.said.items() if said}
 
     def catalogue(self) -> Mapping[str, CatalogueRow] | None:
         return None

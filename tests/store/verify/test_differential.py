@@ -29,13 +29,14 @@ from tests.support.verifier import verify as second
 from tests.support.verifier.attacks import ATTACKS, empty_bytes
 from tests.support.verifier.canonical import NotCanonicalError, commitments, read
 from tests.support.verifier.damage import Damage, damaged
-from tests.support.verifier.hashes import Tree, commitment, event_hash, genesis_prev, leaf_hash
-from tests.support.verifier.kinds import is_event, is_leaf
+from tests.support.verifier.hashes import Tree, annotation_hash, commitment, event_hash, genesis_prev, leaf_hash
+from tests.support.verifier.kinds import is_annotation, is_event, is_leaf
 from tests.support.verifier.notes import Checkpoint, Key
 from tests.support.verifier.opener import Opener
 from tests.support.verifier.rows import Block, Opening
 from tests.support.verifier.sealed import events_of, openings_of
 from tests.support.witness import Witness
+from tests.vectors.samples import ORIGIN
 
 type Vector = dict[str, Any]  # JSON that the project's own script has made
 type Verdict = tuple[Counter[tuple[str, str | None, int | None]], int]
@@ -47,13 +48,15 @@ VECTORS = Path(__file__).parents[2] / "vectors"
 def both(folder: Path, run: str | None, pin: str | None = None) -> tuple[Verdict, Verdict]:
     """What the project's verifier and the second one say."""
     theirs = second(folder, folder.parent / "keys", run, pin)
-    other = Counter((finding.code, finding.run, finding.seq) for finding in theirs.findings), theirs.exit_status
+    said = theirs.findings + theirs.remarks
+    other = Counter((finding.code, finding.run, finding.seq) for finding in said), theirs.exit_status
     try:
         terms = Terms(VerifierKey.parse(pin) if pin else None)
         ours = first(folder, folder.parent / "keys", run, terms)
     except StoreUnusable:
         return (Counter(), 3), other
-    return (Counter((finding.code, finding.run, finding.seq) for finding in ours.findings), ours.exit_code), other
+    found = (*ours.findings, *ours.remarks.findings)
+    return (Counter((finding.code, finding.run, finding.seq) for finding in found), ours.exit_code), other
 
 
 def difference(ours: Verdict, theirs: Verdict) -> str:
@@ -76,7 +79,11 @@ def fill(made: Tape, sample: Sample) -> list[str]:
     for call in calls[4:]:
         made.request(talk, call).result(30)
     erased = made.run(calls)
+    for seq in (0, 4, 5):
+        made.annotate(erased, seq, f"about {seq}")
     made.writer.erase(Erasure(erased, (1, 4), "operator", "a reason")).result(30)
+    made.annotate(erased, 4, "after the erasure")
+    made.annotate(runs[0], made.annotate(runs[0], 2, "a remark") + 2, "a correction", supersedes=0)
     stamp(made.folder, made.keys, TimeAuthority(made.folder.parent / "tsa"))
     cosign(made.folder, made.keys, Witness({}))
     return [*runs, talk, erased]
@@ -224,6 +231,18 @@ def test_the_second_opens_the_vectors_of_keys(tmp_path: Path) -> None:
         kept = Opening(bytes.fromhex(each["kept_salt"]), bytes.fromhex(each["kept_digest"]), 5)
         opened = keys.shown(each["seq"], each["pointer"], kept)
         assert (opened.salt.hex(), opened.digest.hex()) == (each["salt"], each["sha256"])
+
+
+def test_the_second_reads_the_vectors_of_annotations() -> None:
+    for number, vector in enumerate(vectors("annotations")):
+        record = read(vector["canonical"].encode())
+        assert is_annotation(record)
+        assert annotation_hash(vector["canonical"].encode()) == vector["hash"]
+        opener = Opener(ORIGIN, bytes.fromhex(vector["store_key"]))
+        salt, text = opener.text(str(record["run"]), number, bytes.fromhex(vector["stored"]))
+        assert (salt.hex(), text.decode()) == (vector["salt"], vector["text"])
+        assert commitment(salt, sha256(text).digest(), len(text)) == commitments(record)["/text"]
+        assert read(vector["line"].encode())["annotation"] == record
 
 
 def test_the_second_reads_the_vectors_of_blocks() -> None:

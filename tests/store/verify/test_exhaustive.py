@@ -32,7 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small sealed store with a closed run."""
     base = tmp_path_factory.mktemp("exhaustive")
     with tape(base) as made:
-        made.run([Call(b"/\xff", body=b'{"q":1}', answer=b"answer", query=b"n=1")], "small")
+        run = made.run([Call(b"/\xff", body=b'{"q":1}', answer=b"answer", query=b"n=1")], "small")
+        made.annotate(run, 1, "said about it")
         stamp(made.folder, made.keys, TimeAuthority(base / "tsa"))
         cosign(made.folder, made.keys, Witness({}))
     return base / "store"
@@ -178,7 +179,10 @@ def test_taking_out_newer_checkpoints_shows_as_an_unsealed_tail(bare: Copy) -> N
         assert ("UNSEALED_TAIL" in dict(verdict.flags)) == (size < 4)
 
 
-TABLES = ("events", "openings", "payloads", "blocks", "keys", "leaves", "nodes", "checkpoints", "anchors")
+TABLES = (
+    "events", "openings", "payloads", "blocks", "keys", "leaves", "nodes", "checkpoints", "anchors",
+    "annotations", "annotation_texts",
+)  # fmt: skip
 
 # What says nothing that is proved: the catalogue, which the events give again; what is open; which migrations ran.
 UNPROVED = {"runs", "leases", "pending", "_sqlite_migrations"}
@@ -240,7 +244,7 @@ def answers(folder: Path, keys: Path) -> list[object]:
     told: list[object] = []
     with Reader.open(folder, keys) as reader:
         for run in reader.runs():
-            told.append(run)
+            told += [run, *reader.annotations(run.id)]
             events = list(reader.events(run.id))
             told += [reader.find(run.name).id, *events, len(steps(events))]
             for event in events:

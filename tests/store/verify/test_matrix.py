@@ -1,7 +1,8 @@
 """The tamper matrix: attack, kind of store, state of the run; what is said then, and the exit status.
 
 SQLite stores: `test_tamper.CASES`, whose runs are closed and lie in rows or in blocks, here in every other state.
-Bundles: `tests.store.bundle.attacks`. There is no PostgreSQL store yet. docs/security.md publishes the whole.
+Bundles: `tests.store.bundle.attacks`. Annotations in both: `attacks.remarks` and `tests.store.bundle.test_annotations`.
+There is no PostgreSQL store yet. docs/security.md publishes the whole.
 """
 
 import re
@@ -18,6 +19,7 @@ from tests.store.bundle import conftest as bundled
 from tests.store.bundle.attacks import MEMBERS, SEALED
 from tests.store.bundle.parcel import Parcel, both, export
 from tests.store.verify.attacker import Attacker
+from tests.store.verify.attacks import remarks
 from tests.store.verify.conftest import CALLS
 from tests.store.verify.states import STATES, made
 from tests.store.verify.test_tamper import CASES
@@ -103,7 +105,7 @@ NUMBERS = {f"T{number:02}" for number in range(1, 61)} - {"T49"}  # which is non
 
 
 def test_every_number_of_the_matrix_has_its_test() -> None:
-    named = {match[0] for name in (*CASES, *SEALED, *MEMBERS) if (match := re.match(r"T\d\d", name))}
+    named = {match[0] for name in (*CASES, *remarks.CASES, *SEALED, *MEMBERS) if (match := re.match(r"T\d\d", name))}
     assert NUMBERS - named - set(ELSEWHERE) == set()
     for number, (_, _, place) in ELSEWHERE.items():
         assert (ROOT / place).exists(), number

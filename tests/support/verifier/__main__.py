@@ -5,7 +5,14 @@ from pathlib import Path
 
 from tests.support.verifier.whole import verify
 
-VERDICTS = {0: "VERIFIED", 2: "USAGE", 3: "COULD NOT RUN", 20: "INVALID", 30: "INCOMPLETE"}
+VERDICTS = {
+    0: "VERIFIED",
+    10: "VERIFIED, but not the annotations",
+    2: "USAGE",
+    3: "COULD NOT RUN",
+    20: "INVALID",
+    30: "INCOMPLETE",
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -17,7 +24,7 @@ def main(arguments: list[str]) -> int:
     print(VERDICTS[outcome.exit_status], " ".join(f"{name}={count}" for name, count in outcome.counts.items()))
     if outcome.trouble:
         print(outcome.trouble)
-    for code, run, seq in outcome.findings:
+    for code, run, seq in outcome.findings + outcome.remarks:
         print(code, "-" if run is None else ascii(run)[1:-1], "-" if seq is None else seq)
     return outcome.exit_status
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from tests.support.verifier.damage import KEYS, Cell, Damage, canon, loose
-from tests.support.verifier.hashes import event_hash
+from tests.support.verifier.hashes import annotation_hash, event_hash
 from tests.support.verifier.stored import block, piece, respan, rewrap
 
 HASH = "0" * 64
@@ -251,7 +251,28 @@ def anchor(store: Damage) -> None:
         store.resign()
 
 
-EDITS: list[Callable[[Damage], None]] = [edit, leaf, note, block, piece, respan, rewrap, opening, anchor]
+def remark(store: Damage) -> None:
+    """Change an annotation, and have the log say that it was always so, or not; or cut the last ones off."""
+    row = store.some("annotations", "rowid, run, number, annotation")
+    if not row:
+        return
+    rowid, run, number, cell = row
+    data = bytes(cell) if isinstance(cell, bytes) else b""
+    if store.source.random() < 0.2:
+        store.sql("DELETE FROM annotations WHERE run = ? AND number >= ?", run, number)
+        return
+    new = changed(data, store.source)
+    store.change("annotations", rowid, annotation=new)
+    if store.source.random() < 0.5:
+        for position, leaf in store.sql("SELECT position, leaf FROM leaves ORDER BY position"):
+            record = loose(leaf) if isinstance(leaf, bytes) else {}
+            if record.get("head") == annotation_hash(data):
+                store.change("leaves", position, leaf=canon(record | {"head": annotation_hash(new)}))
+        store.regrow()
+        store.resign()
+
+
+EDITS: list[Callable[[Damage], None]] = [edit, leaf, note, block, piece, respan, rewrap, opening, anchor, remark]
 ATTACKS: list[Callable[[Damage], None]] = [
-    *EDITS, edit, flip, delete, move, copy, swap, edit, cut, cut_log, append, append_leaf, flip, leaf, double,
+    *EDITS, remark, edit, flip, delete, move, copy, swap, edit, cut, cut_log, append, append_leaf, flip, leaf, double,
 ]  # fmt: skip

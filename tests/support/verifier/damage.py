@@ -31,6 +31,8 @@ KEYS = {
     "nodes": ("level", "position"),
     "checkpoints": ("size",),
     "anchors": ("position",),
+    "annotations": ("run", "number"),
+    "annotation_texts": ("run", "number"),
 }
 
 

@@ -9,6 +9,11 @@ def event_hash(data: bytes) -> bytes:
     return sha256(b"edgetape/event/v1\n" + data).digest()
 
 
+def annotation_hash(data: bytes) -> str:
+    """Hash an annotation's bytes."""
+    return sha256(b"edgetape/annotation/v1\n" + data).hexdigest()
+
+
 def genesis_prev(origin: str, run: str) -> str:
     """Give the `prev` of a run's event 0."""
     return sha256(f"edgetape/genesis/v1\n{origin}\n{run}".encode(errors="surrogateescape")).hexdigest()

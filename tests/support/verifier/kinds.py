@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from tests.support.verifier.canonical import HASH, Json, Record
-from tests.support.verifier.tables import COMMON, EVENTS, LEAF_COMMON, LEAVES, OBJECTS
+from tests.support.verifier.tables import ANNOTATION, COMMON, EVENTS, LEAF_COMMON, LEAVES, OBJECTS
 
 RUN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
@@ -120,6 +120,9 @@ EVENT_SHAPES = {name: Shape(f"{COMMON}; {row}") for name, row in EVENTS.items()}
 LEAF_SHAPES = {name: Shape(f"{LEAF_COMMON}; {row}") for name, row in LEAVES.items()}
 
 
+ANNOTATION_SHAPES = {"annotation": Shape(ANNOTATION)}
+
+
 def _fits(shapes: dict[str, Shape], record: Record) -> bool:
     kind = record.get("type")
     return (
@@ -134,6 +137,11 @@ def _fits(shapes: dict[str, Shape], record: Record) -> bool:
 def is_event(record: Record) -> bool:
     """Say whether a record is an event of version 1."""
     return _fits(EVENT_SHAPES, record)
+
+
+def is_annotation(record: Record) -> bool:
+    """Say whether a record is an annotation of version 1."""
+    return _fits(ANNOTATION_SHAPES, record)
 
 
 def is_leaf(record: Record) -> bool:

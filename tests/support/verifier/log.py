@@ -52,6 +52,11 @@ class Log:
         since = {leaf["type"] for _, leaf in self.of_run(run)}
         return self._pruned_at(run) >= 0 and not since & {"run.open", "run.import"}
 
+    def since_pruned(self, run: str) -> list[tuple[int, Record]]:
+        """List all leaves that name a run, since it was pruned."""
+        start = self._pruned_at(run)
+        return [(at, leaf) for at, leaf in self.records.items() if at > start and leaf.get("run") == run]
+
     def _pruned_at(self, run: str) -> int:
         places = (at for at, leaf in self.records.items() if leaf["type"] == PRUNED and leaf["run"] == run)
         return max(places, default=-1)

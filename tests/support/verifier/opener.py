@@ -101,6 +101,13 @@ class Opener:
                 return Opener(origin, key)
         return Opener(origin, None)
 
+    def text(self, run: str, number: int, stored: bytes) -> tuple[bytes, bytes]:
+        """Open the salt and the text of an annotation. ShutError, also without the store key."""
+        if self.key is None:
+            raise ShutError
+        content = opened(self.key, stored, _about_key(self.origin, run, f"annotation/{number}"))
+        return content[:32], content[32:]
+
     def run(self, run: str, wrapped: Mapping[str, bytes]) -> RunKeys | None:
         """Open the keys of a run; none without the store key. ShutError where they are not two that it wrapped."""
         if set(wrapped) != {"payload", "salt"}:

@@ -176,10 +176,35 @@ class Rows:
 
     def anchors(self) -> dict[int, bytes]:
         """Read what those outside gave, by position, in order; a store without anchors may lack the table."""
-        if not list(self._select("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'anchors'")):
+        if not self._has("anchors"):
             return {}
         rows = self._select("SELECT position, content FROM anchors ORDER BY position")
         return {position: as_bytes(content) for position, content in rows if isinstance(position, int)}
+
+    def annotations(self, run: str) -> list[tuple[int, bytes]]:
+        """Read a run's annotations with their numbers, in order."""
+        return list(self._said("annotations", "annotation", run))
+
+    def annotation_texts(self, run: str) -> dict[int, bytes]:
+        """Read what is stored of the texts of a run's annotations, by number."""
+        return dict(self._said("annotation_texts", "stored", run))
+
+    def annotated(self) -> set[str]:
+        """List the runs that have annotations, or texts of some."""
+        if not self._has("annotation_texts"):
+            return set()
+        rows = self._select("SELECT run FROM annotations UNION SELECT run FROM annotation_texts")
+        return {run for (run,) in rows if isinstance(run, str)}
+
+    def _said(self, table: str, column: str, run: str) -> Iterator[tuple[int, bytes]]:
+        if self._has("annotation_texts"):
+            query = f"SELECT number, {column} FROM {table} WHERE run = CAST(? AS TEXT) ORDER BY number"
+            for number, cell in self._select(query, _bound(run)):
+                if isinstance(number, int):
+                    yield number, as_bytes(cell)
+
+    def _has(self, table: str) -> bool:
+        return bool(list(self._select("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", table)))
 
 
 @contextmanager

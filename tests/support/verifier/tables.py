@@ -3,6 +3,11 @@
 COMMON = "`v` int; `type` str; `run` run; `seq` count; `prev` hash; `ts` time; `mono_us` count"
 LEAF_COMMON = "`v` int; `type` str; `ts` time"
 
+ANNOTATION = (
+    "`v` int; `type` str; `run` run; `number` count; `prev` hash; `ts` time; `seq` count; `event_hash` hash; "
+    "`by` str; `kind` str; `text` body; `supersedes`? count; `redactions`? tallies"
+)
+
 EVENTS: dict[str, str] = {
     "run.open": (
         "`origin` str; `mode` record|replay|fork|compare|sandbox|import; `recorder` str; `clock` str; "
@@ -69,6 +74,7 @@ LEAVES: dict[str, str] = {
     "payload.erased": "`run` run; `by` str; `reason` str; `seq`? count; `policy`? str",
     "hold.set": "`run` run; `by` str; `reason` str",
     "run.tag": "`run` run; `by` str; `key` str; `text`? str",
+    "annotation.head": "`run` run; `n` count; `head` hash",
     "hold.release": "`run` run; `by` str; `reason` str",
     "retention.pruned": "`run` run; `by` str; `reason` str; `policy`? str",
     "policy.changed": "`policy` redaction|retention; `now` str; `before`? str",

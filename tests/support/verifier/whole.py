@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.support.verifier.anchors import check_anchors
+from tests.support.verifier.annotations import check_annotations, check_strays
 from tests.support.verifier.bodies import check_bodies
 from tests.support.verifier.events import Found
 from tests.support.verifier.family import check_family
@@ -26,8 +27,12 @@ def verify(folder: Path, keys: Path, run: str | None = None, pin: str | None = N
             check_anchors(rows, log, outcome)
             family: dict[str, Found] = {}
             opener = Opener.of(keys, log.origin or "", rows.keys(""))
-            for one in [run] if run is not None else sorted({*rows.runs(), *log.runs()}):
+            every = [run] if run is not None else sorted({*rows.runs(), *log.runs()})
+            if run is None:
+                check_strays(rows, every, outcome)
+            for one in every:
                 found = check_run(one, rows, log, outcome)
+                check_annotations(found, rows, log, opener, outcome)
                 if found.rows and not log.is_pruned(one):
                     family[one] = found
                 if found.rows or log.is_pruned(one) or not log.of_run(one):
