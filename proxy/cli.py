@@ -1,11 +1,12 @@
 """The command line: `edgetape VERB`, each verb a file in proxy/commands that is loaded when it is called."""
 
+import contextlib
 import importlib
 import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from difflib import get_close_matches
 
 import click
@@ -14,6 +15,8 @@ import store
 from proxy.border import COULD_NOT_RUN, failed, misused
 from proxy.options import Shared, shared_options
 from proxy.talk import Talk, leave
+from store.core import address
+from store.core.errors import EdgetapeError
 
 # The order of a first day's work, which is the order of the help.
 VERBS = (
@@ -50,6 +53,7 @@ VERBS = (
     "prune",
     "retention",
     "compact",
+    "copy",
     "debug",
     "completion",
 )
@@ -113,6 +117,16 @@ def _print_version(context: click.Context, parameter: click.Parameter, value: bo
 def group(context: click.Context, /, **values: object) -> None:
     """The settings that every verb shares."""
     context.obj = Shared(values)
+    _hush(os.environ)
+
+
+def _hush(environment: MutableMapping[str, str]) -> None:
+    """Takes the password of a store's URL out of the environment, which agents get too."""
+    said = environment.get("EDGETAPE_STORE", "")
+    if address.is_url(said):
+        del environment["EDGETAPE_STORE"]
+        with contextlib.suppress(EdgetapeError):  # another store is named, else we had not come here
+            environment["EDGETAPE_STORE"] = address.parse(said).url
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

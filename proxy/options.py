@@ -13,6 +13,7 @@ import click
 
 from proxy.settings import SHARED, TABLE, Color
 from proxy.settings.setting import Default, Setting
+from store.core.address import Server
 
 type Function = Callable[..., int | None]
 type Decorator = Callable[[Function], Function]
@@ -42,8 +43,16 @@ class Shared:
 
     @property
     def store(self) -> Path:
-        """The folder of the recordings."""
-        return self._folder("store")
+        """The folder of the recordings; of a store that a server keeps, the one that stands for it."""
+        return self.placed(self._values["store"])
+
+    def placed(self, place: object) -> Path:
+        """The folder of a store, or the one that stands for a store on a server."""
+        if not isinstance(place, Server):
+            return Path(str(place)).absolute()
+        from store.database.server import home
+
+        return home(place, self._folder("homes"))
 
     @property
     def keys(self) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from store.core.errors import EdgetapeError
 from store.database.connection import Connection
-from store.lease import inherited
+from store.lease import inheriting
 from store.livelogs import LiveLogs
 
 type Close = Callable[[Connection, str], object]
@@ -18,7 +18,7 @@ def adopt(connection: Connection, leases: Path, owner: str, logs: LiveLogs, clos
     """
     refused: dict[str, Exception] = {}
     for run, other in connection.execute("SELECT run, owner FROM leases WHERE owner <> ?", (owner,)).fetchall():
-        with inherited(leases, other) as dead:
+        with inheriting(connection, leases, other) as dead:
             error = _tried(connection, run, logs, close) if dead else None
         if error is not None:
             refused[run] = error

@@ -45,7 +45,7 @@ def newest(folder: Path) -> tuple[Checkpoint, bytes]:
     with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
         note = log.newest_checkpoint(connection)
     if note is None:
-        raise StoreUnusable(f"nothing is signed in the store at {folder}", hint="edgetape checkpoint")
+        raise StoreUnusable(f"nothing is signed in the store at {database.shown(folder)}", hint="edgetape checkpoint")
     return checkpoint.parse(note).checkpoint, note
 
 
@@ -94,7 +94,7 @@ def compare(folder: Path, first: bytes, second: bytes, pin: VerifierKey | None =
         connection.execute("BEGIN")
         keys = keyring(connection)
         if keys is None:
-            raise StoreUnusable(f"the store at {folder} has no log", hint="record a run first")
+            raise StoreUnusable(f"the store at {database.shown(folder)} has no log", hint="record a run first")
         if pin is not None and keys.term(pin) is None:
             raise ForeignNote(f"V431: the pinned key {pin.label} is none of the store's")
         one, other = (_stated(note, keys) for note in (first, second))

@@ -18,6 +18,7 @@ from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnu
 from store.core.leaf import AnnotationHead
 from store.core.redact import Redacted
 from store.core.text import Tallies
+from store.database import has_table
 from store.database.connection import Connection
 from store.storekey import StoreKey
 from store.vault import Vault
@@ -166,8 +167,7 @@ def close_anew(connection: Connection, origin: str, old: StoreKey, new: StoreKey
 
 def is_known(connection: Connection) -> bool:
     """Whether the store has the tables: one that was not written since there are annotations has not."""
-    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'annotation_texts'"
-    return connection.execute(query).fetchone() is not None
+    return has_table(connection, "annotation_texts")
 
 
 # A nonce, a salt and a tag stand around the text (docs/format.md, section 5).

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from store.core.errors import EdgetapeError, InvalidEvent, StoreUnusable
-from store.database import explained, transaction
+from store.database import explained, leave_one_file, transaction
 from store.database.connection import FAULTS, Connection
 from store.journal import Appended
 from store.livelogs import LiveLogs
@@ -30,7 +30,6 @@ from store.ticket import Ticket
 BATCH_WORK_MAX = 64
 BATCH_S_MAX = 0.010
 UNHURRIED_S = 0.020
-_TIDY_MS_MAX = 200
 
 type Apply = Callable[[Connection], Appended | None]
 type Prepare = Callable[[], Apply]
@@ -101,10 +100,8 @@ class Committer:
                 self._hurry.set()
             self._stopped = True
         self._thread.join()
-        # The last writer leaves one file behind, not a file and its log; a reader in our way is no reason to wait.
         with contextlib.suppress(*FAULTS):
-            self._connection.execute(f"PRAGMA busy_timeout={_TIDY_MS_MAX}")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            leave_one_file(self._connection)
         self._connection.close()
 
     def _run(self) -> None:

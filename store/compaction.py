@@ -58,7 +58,7 @@ def sealed(connection: Connection, run: str, vault: Vault, folder: Path) -> Seal
         log = BlockLog(found, fetching(connection, run), keys.guard, frames_kept=2)
         packed = stream.sealed(log.read, log.end, stream.level_for(log.end))
         blocks = Pile((Stored(each.span, keys.guard.close(each)) for each in packed), folder)
-        query = "SELECT TOTAL(LENGTH(stored)) FROM blocks WHERE run = ?"
+        query = "SELECT COALESCE(SUM(LENGTH(stored)), 0) FROM blocks WHERE run = ?"
         ((before_bytes,),) = connection.execute(query, (run,)).fetchall()
     tight = Sealed(run, keys.wrapped, found, int(before_bytes), blocks)
     return tight if blocks.stored_bytes < tight.before_bytes or len(blocks) < len(found) else None
@@ -130,13 +130,13 @@ def _compacted(connection: Connection, run: str, vault: Vault, folder: Path) -> 
 def _held_bytes(connection: Connection, run: str) -> int:
     """What the values of all rows of a run take."""
     return sum(
-        int(connection.execute(f"SELECT TOTAL({lengths}) FROM {table} WHERE run = ?", (run,)).fetchone()[0])
+        int(connection.execute(f"SELECT COALESCE(SUM({lengths}), 0) FROM {table} WHERE run = ?", (run,)).fetchone()[0])
         for table, lengths in _HELD.items()
     )
 
 
 def _give_back(connection: Connection) -> bool:
-    connection.execute("PRAGMA busy_timeout=0")
+    database.hurry(connection)
     return database.write_anew(connection)
 
 

@@ -29,6 +29,8 @@ class Compactor:
     def seal(self, connection: Connection, run: str) -> None:
         """Seals a closed run; in the committer's thread, between its transactions."""
         with contextlib.suppress(*FAULTS, EdgetapeError):
+            if not database.may_delete(connection):
+                return
             bodies, events = compaction.log_bytes(connection, run), envelopes.row_bytes(connection, run)
             if bodies > compaction.AT_ONCE_BYTES_MAX or events > condensation.AT_ONCE_BYTES_MAX:
                 with contextlib.suppress(RuntimeError):  # the writer is being closed

@@ -44,7 +44,10 @@ def begin(folder: Path, keys: Path, key: SigningKey | None = None) -> VerifierKe
     with contextlib.closing(database.open_for_writing(folder)) as connection, database.explained(folder):
         with database.transaction(connection):
             if founding.founding(connection) is not None:
-                raise Refused(f"the store at {folder} has its key", hint="edgetape keys show; edgetape keys rotate")
+                raise Refused(
+                    f"the store at {database.shown(folder)} has its key",
+                    hint="edgetape keys show; edgetape keys rotate",
+                )
             signer = founding.begin(connection, keys, _now(), key)
         sealing.sign(connection, signer)
     return signer.keys.current
@@ -55,7 +58,7 @@ def show(folder: Path, keys: Path) -> tuple[str, list[Kept]]:
     with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
         known = founding.keyring(connection)
     if known is None:
-        raise StoreUnusable(f"the store at {folder} has no log", hint="edgetape keys init")
+        raise StoreUnusable(f"the store at {database.shown(folder)} has no log", hint="edgetape keys init")
     return known.origin, [Kept(term, _file(keys, term.key)) for term in known.terms]
 
 
@@ -97,15 +100,15 @@ def rotate_store_key(folder: Path, keys: Path) -> tuple[Path, StoreKey]:
     with contextlib.closing(database.open_for_writing(folder)) as connection, database.explained(folder):
         known = founding.founding(connection)
         if known is None:
-            raise StoreUnusable(f"the store at {folder} has no log", hint="edgetape keys init")
+            raise StoreUnusable(f"the store at {database.shown(folder)} has no log", hint="edgetape keys init")
         opener = Vault(keys, known.origin)
         old = opener.store_key(connection)
-        connection.execute("PRAGMA secure_delete=ON")
+        database.forget_deleted(connection)
         try:
             with database.transaction(connection):
                 fresh = vault.rotate(connection, opener)
                 annotations.close_anew(connection, known.origin, old, fresh)
-                connection.execute(f"PRAGMA user_version={database.UNTIDY}")
+                database.note_untidy(connection)
         except Malformed as error:
             raise Refused(f"a key of a run would be lost: {error}", hint="edgetape verify says of which run") from error
         # As far as that can be done now; else the next writer does it.

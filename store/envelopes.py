@@ -64,7 +64,7 @@ def last(connection: Connection, run: str) -> Envelope | None:
 
 def row_bytes(connection: Connection, run: str) -> int:
     """How many bytes the events of a run take that stand in rows of their own."""
-    query = "SELECT TOTAL(LENGTH(event)) FROM events WHERE run = ?"
+    query = "SELECT COALESCE(SUM(LENGTH(event)), 0) FROM events WHERE run = ?"
     return int(connection.execute(query, (run,)).fetchone()[0])
 
 

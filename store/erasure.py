@@ -77,7 +77,7 @@ def erase(connection: Connection, erasure: Erasure, vault: Vault, ts: str) -> No
     bodies = affected(connection, erasure)
     last = journal.head(connection, erasure.run)
     closed = last is not None and last.type == "run.close"
-    connection.execute("PRAGMA secure_delete=ON")
+    database.forget_deleted(connection)
     if erasure.seqs is None and closed:
         _destroy(connection, erasure.run)
     else:
@@ -90,7 +90,7 @@ def erase(connection: Connection, erasure: Erasure, vault: Vault, ts: str) -> No
     annotations.erase(connection, erasure.run, erasure.seqs)
     for facts in erasure.leaves():
         log.append(connection, ts, facts)
-    connection.execute(f"PRAGMA user_version={database.UNTIDY}")
+    database.note_untidy(connection)
 
 
 def tidy(connection: Connection) -> None:
@@ -105,7 +105,7 @@ def tidy(connection: Connection) -> None:
 
 def tidy_if_due(connection: Connection) -> None:
     """Does what an erasure that was cut off, or hindered, left to do; as far as that can be done now."""
-    if connection.execute("PRAGMA user_version").fetchone() == (database.UNTIDY,):
+    if database.is_untidy(connection):
         database.write_anew(connection)
 
 

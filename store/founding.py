@@ -60,7 +60,8 @@ def bring_up_to_date(connection: Connection, keys: Keyring) -> None:
     """Takes in the leaves about keys that came since. One that is not rightly signed changes nothing."""
     end = log.size(connection)
     rows = connection.execute(
-        "SELECT position, leaf FROM leaves WHERE position >= ? AND position < ? AND instr(leaf, ?) ORDER BY position",
+        "SELECT position, leaf FROM leaves WHERE position >= ? AND position < ? AND instr(leaf, ?) > 0"
+        " ORDER BY position",
         (keys.seen, end, _ABOUT_KEYS),
     )
     for position, raw in rows:

@@ -1,14 +1,17 @@
-"""Who writes into which open run: a lock file a writer, which the system gives up when the writer dies.
+"""Who writes into which open run: a lock a writer, which goes when the writer dies.
 
-A lock on a file, not a process number: it holds across namespaces, and nobody else's new process can take it by
-chance.
+Of a SQLite store it is a lock on a file, which the system gives up; not a process number: it holds across namespaces,
+and nobody else's new process can take it by chance. Of a store on a server, whose writers may be on many machines, it
+is a lock of the writer's session there.
 """
 
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+from store.database.connection import Connection, Served
 
 
 class Lease:
@@ -27,6 +30,27 @@ class Lease:
             self._path.unlink(missing_ok=True)
             os.close(self._descriptor)
             self._descriptor = None
+
+
+class SessionLease:
+    """The same for a writer whose store is on a server: held as long as its connection is."""
+
+    def __init__(self, connection: Served, owner: str) -> None:
+        self.owner = owner
+        connection.hold(owner)
+
+    def release(self) -> None:
+        """It has gone with the connection."""
+
+
+def taken(connection: Connection, folder: Path, owner: str) -> Lease | SessionLease:
+    """The lease of a writer with this connection; files of leases lie in `folder`."""
+    return SessionLease(connection, owner) if isinstance(connection, Served) else Lease(folder, owner)
+
+
+def inheriting(connection: Connection, folder: Path, owner: str) -> AbstractContextManager[bool]:
+    """As `inherited`, for whatever kind of store the connection is to."""
+    return connection.inherited(owner) if isinstance(connection, Served) else inherited(folder, owner)
 
 
 @contextmanager

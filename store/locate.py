@@ -12,7 +12,7 @@ from pathlib import Path
 
 from store import database
 from store.core.digest import HASH_BYTES
-from store.core.errors import UnknownRun
+from store.core.errors import StoreUnusable, UnknownRun
 from store.database.connection import Connection
 from store.openings import of_run
 from store.sealed import envelopes, openings
@@ -47,6 +47,10 @@ def locate(folder: Path, run: str, seq: int) -> list[Place]:
 
     Raises UnknownRun when there is none.
     """
+    if database.is_served(folder):
+        raise StoreUnusable(
+            f"the store {database.shown(folder)} has no file to point into", hint="this is for stores in SQLite"
+        )
     path = folder / database.FILE_NAME
     connection = database.open_for_reading(folder)
     try:

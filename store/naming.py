@@ -20,7 +20,7 @@ def identify(connection: Connection, word: str) -> str:
     if newest is not None:
         return newest
     ids = connection.execute(
-        "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 LIMIT 2", (word,)
+        "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, ?2) = ?1 LIMIT 2", (word, len(word))
     ).fetchall()
     if len(ids) > 1:
         raise UnknownRun(f"{word!r} begins more than one run id", hint="give more of the id")

@@ -26,7 +26,7 @@ def note(writer: Writer, in_force: Mapping[PolicyKind, str]) -> Ticket:
 
 def _last(connection: Connection, kind: PolicyKind) -> str:
     """What the log named last; where it named nothing, what was in force all the same; empty where nobody knows."""
-    query = "SELECT leaf FROM leaves WHERE instr(leaf, ?) AND instr(leaf, ?) ORDER BY position DESC LIMIT 1"
+    query = "SELECT leaf FROM leaves WHERE instr(leaf, ?) > 0 AND instr(leaf, ?) > 0 ORDER BY position DESC LIMIT 1"
     row = connection.execute(query, (b'"type":"policy.changed"', f'"policy":"{kind}"'.encode())).fetchone()
     if row is not None:
         return str(json.loads(row[0])["now"])

@@ -88,7 +88,7 @@ class Reader:
             with database.explained(folder):
                 known = founding(connection)
             if known is None:
-                raise StoreUnusable(f"the store at {folder} has no log", hint="record a run first")
+                raise StoreUnusable(f"the store at {database.shown(folder)} has no log", hint="record a run first")
         except EdgetapeError:
             connection.close()
             raise
@@ -107,7 +107,7 @@ class Reader:
     def runs(self, mode: str | None = None) -> list[RunInfo]:
         """All runs, or those of one mode, newest first. A damaged one has the reason `damaged`, and hides no other."""
         query = (
-            "SELECT id, name, mode, opened, events, steps FROM runs WHERE ?1 IS NULL OR mode = ?1"
+            "SELECT id, name, mode, opened, events, steps FROM runs WHERE CAST(?1 AS TEXT) IS NULL OR mode = ?1"
             " ORDER BY opened DESC, id DESC"
         )
         with database.explained(self.folder):

@@ -71,13 +71,13 @@ def remove(connection: Connection, pruning: Pruning, ts: str) -> None:
     hold = standing.of_run(connection, run).hold
     if hold is not None:
         raise PruningRefused(f"run {run} is held: {hold.reason}", hint=f"edgetape hold {run} --release --reason WORDS")
-    connection.execute("PRAGMA secure_delete=ON")
+    database.forget_deleted(connection)
     said = leaf.RetentionPruned(run=run, by=pruning.by, reason=pruning.reason, policy=pruning.policy)
     log.append(connection, ts, said)
     for table in schema.OF_RUNS:
         connection.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     connection.execute("DELETE FROM runs WHERE id = ?", (run,))
-    connection.execute(f"PRAGMA user_version={database.UNTIDY}")
+    database.note_untidy(connection)
 
 
 def _with_bodies(connection: Connection, plain: Subject) -> Subject:

@@ -13,7 +13,9 @@ _ENDS = tuple(
     f'"type":"{kind}","v":{VERSION}}}'.encode()
     for kind in ("hold.set", "hold.release", "payload.erased", "retention.pruned", "run.import", "run.tag")
 )
-_MATTER = " OR ".join(f"substr(leaf, -{len(end)}) = ?{number}" for number, end in enumerate(_ENDS, start=1))
+_MATTER = " OR ".join(
+    f"substr(leaf, length(leaf) - {len(end) - 1}) = ?{number}" for number, end in enumerate(_ENDS, start=1)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def erased(connection: Connection, run: str, seq: int) -> tuple[str, leaf.Payloa
 
 
 def _leaves_of(connection: Connection, run: str) -> Iterable[tuple[str, object]]:
-    query = f"SELECT leaf FROM leaves WHERE ({_MATTER}) AND instr(leaf, ?{len(_ENDS) + 1}) ORDER BY position"
+    query = f"SELECT leaf FROM leaves WHERE ({_MATTER}) AND instr(leaf, ?{len(_ENDS) + 1}) > 0 ORDER BY position"
     for ts, facts in _readable(
         raw for (raw,) in connection.execute(query, (*_ENDS, run.encode("utf-8", "surrogateescape"))).fetchall()
     ):

@@ -30,7 +30,7 @@ from store.erasure import Erasure
 from store.founding import found
 from store.identifier import new_run_id
 from store.keys import Signer
-from store.lease import Lease
+from store.lease import taken
 from store.livelogs import LiveLogs
 from store.ticket import Ticket
 from store.vault import Vault
@@ -50,7 +50,7 @@ class Writer:
         self._vault = Vault(signer.folder, signer.origin)
         self._vault.store_key(connection)
         self._leases = folder / "leases"
-        self._lease = Lease(self._leases, str(uuid.uuid4()))
+        self._lease = taken(connection, self._leases, str(uuid.uuid4()))
         self._opened_ns: dict[str, int] = {}
         self._announced = False
         self._cadence = cadence

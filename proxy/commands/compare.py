@@ -18,6 +18,7 @@ from proxy.words import count, printable
 if TYPE_CHECKING:
     from proxy.outbound.voyage import Voyage
     from proxy.sessions.variants import Variant
+    from proxy.stores.reach import demand_reach
 
 _EPILOG = """\b
     edgetape compare contract --model m2 --model m3 -n 3
@@ -102,6 +103,7 @@ def _alone(talk: Talk, shared: Shared, word: str, argv: Sequence[str], variant: 
     from proxy.sessions.ending import Outlets, tell
 
     voyage = _voyage(word, argv, variant, given)
+    demand_reach(shared, "", no_confine=given["no_confine"])
     confinement = confined("comparison", given["allowed_ports"], no_confine=given["no_confine"])
     report = carried_out(talk, shared, voyage, confinement)
     if isinstance(report, int):

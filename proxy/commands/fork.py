@@ -14,6 +14,7 @@ from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from proxy.outbound.voyage import Proposal
+    from proxy.stores.reach import demand_reach
 
 _EPILOG = """\b
 Exit codes: the agent's own when nothing was held back; 43 refused (a request that no rule lets out, or an attempt to
@@ -94,6 +95,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     proposal = _proposed(given)
     ports = given["allowed_ports"]
+    demand_reach(context.obj, "", no_confine=given["no_confine"])
     confinement = confined("fork", ports, no_confine=given["no_confine"])
 
     from proxy.configuration import nearest

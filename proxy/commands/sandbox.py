@@ -13,6 +13,7 @@ from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from proxy.outbound.voyage import Proposal
+    from proxy.stores.reach import demand_reach
 
 _EPILOG = """\b
     edgetape sandbox contract --map 'db.example.com=http://127.0.0.1:9000' -- python my_agent.py
@@ -74,6 +75,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
     proposal = _proposed(given)
     ports = given["allowed_ports"]
+    demand_reach(context.obj, "", no_confine=given["no_confine"])
     confinement = confined("sandbox", ports, no_confine=given["no_confine"])
 
     from proxy.configuration import nearest

@@ -45,14 +45,15 @@ def store_opens(store: Path, keys: Path) -> Premise:
     """Whether the store can be read, where there is one yet."""
     if not store.exists():
         return Premise("store", "good", f"none yet in {store}: the first recording makes it")
+    from store.database import shown
     from store.reader import Reader
 
     try:
         with Reader.open(store, keys) as reader:
             reader.demand_key()
     except EdgetapeError as error:
-        return Premise("store", "bad", f"{store}: {error}", error.hint)
-    return Premise("store", "good", f"{store} opens, and its bodies can be read")
+        return Premise("store", "bad", f"{shown(store)}: {error}", error.hint)
+    return Premise("store", "good", f"{shown(store)} opens, and its bodies can be read")
 
 
 def keys_are_there(keys: Path, authority: Path) -> Premise:

@@ -17,6 +17,7 @@ from proxy.talk import Talk
 from proxy.words import count
 from store.core.base import Base
 from store.core.errors import EdgetapeError
+from store.database import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Keeper:
             click.echo(json.dumps(place))
         options = "" if way.port == PROXY_PORT else f" --port {way.port}"
         options += " --token TOKEN" if self.token else ""
-        self.talk.say(f"edgetape: recording on {way.host}:{way.port} into {self.store}")
+        self.talk.say(f"edgetape: recording on {way.host}:{way.port} into {shown(self.store)}")
         for port, origin in stand.items():
             self.talk.say(f"http://{way.host}:{port} stands for {origin}")
         if admin:

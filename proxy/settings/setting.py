@@ -3,14 +3,35 @@
 import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import click
 
+from store.core import address
+from store.core.errors import EdgetapeError
+
 type Kind = click.Choice[str] | click.Path | click.IntRange | click.FloatRange | type[str] | None
 type Default = str | int | float | Callable[[], Path | str] | None
 
+
+class Place(click.Path):
+    """A folder, or the URL of a store that a server keeps, which no error quotes: it may hold a password."""
+
+    def convert(  # type: ignore[override]  # what it gives is ours
+        self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """A Path, or a Server."""
+        if not isinstance(value, str) or not address.is_url(value):
+            return super().convert(value, param, ctx)
+        try:
+            return address.parse(value)
+        except EdgetapeError as error:
+            self.fail(f"{error}: {error.hint}", param, ctx)
+
+
 FOLDER = click.Path(file_okay=False, path_type=Path)
+STORE = Place(file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 PORT = click.IntRange(0, 65535)

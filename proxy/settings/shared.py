@@ -5,11 +5,15 @@ from pathlib import Path
 import click
 import platformdirs
 
-from proxy.settings.setting import FOLDER, Setting
+from proxy.settings.setting import FOLDER, STORE, Setting
 
 
 def _default_store() -> Path:
     return platformdirs.user_data_path("edgetape", appauthor=False) / "store"
+
+
+def _default_homes() -> Path:
+    return platformdirs.user_data_path("edgetape", appauthor=False) / "servers"
 
 
 def _default_keys() -> Path:
@@ -25,7 +29,21 @@ def _default_authority() -> Path:
 
 
 ROWS = (
-    Setting("store", "Folder of the recordings.", FOLDER, _default_store, "user data folder, edgetape/store"),
+    Setting(
+        "store",
+        "Folder of the recordings, or postgresql://USER@HOST/DATABASE (docs/postgresql.md).",
+        STORE,
+        _default_store,
+        "user data folder, edgetape/store",
+        metavar="FOLDER|URL",
+    ),
+    Setting(
+        "homes",
+        "Folder of what lies beside stores in PostgreSQL.",
+        FOLDER,
+        _default_homes,
+        "user data folder, edgetape/servers",
+    ),
     Setting(
         "keys",
         "Folder of the signing key and the store key.",

@@ -1,48 +1,28 @@
-"""Opening the SQLite file of a store, for writing or for reading, with errors that a person can act on.
+"""The database of a store, of either kind: a SQLite file in the store's folder, or a PostgreSQL server that it names.
 
 Rules kept here:
-- WAL and `synchronous=FULL`: what a commit has returned for survives a power cut.
-- A reader opens read-only and takes no lock that a writer would wait for.
+- One writer at a time: a transaction that writes sees all that was committed before it, and nobody comes between.
+- What a commit has returned for survives a power cut.
+- A reader takes no lock that a writer would wait for.
 - Foreign exceptions end here: everything above sees StoreUnusable.
 """
 
-import contextlib
-import fcntl
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlite_utils import Database
-
-from store import schema
 from store.core.errors import StoreUnusable
-from store.database.connection import Connection
+from store.database import server, sqlite
+from store.database.connection import FAULTS, Connection, Fault, Served
+from store.database.server import shown
+from store.database.sqlite import FILE_NAME, connect
 
-FILE_NAME = "edgetape.db"
-BUSY_TIMEOUT_S = 10.0
-UNTIDY = 1  # SQLite's user_version while the file is still to be written anew: a transaction writes it with the rest
-# Of a new store. What a run leaves is a few values of some kilobytes, and what a commit writes is a page for each row
-# that it touches: pages as SQLite would choose them, of 4 KiB, make a file a third longer and a commit no faster.
-PAGE_BYTES = 512
-
-_NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+__all__ = ["FAULTS", "FILE_NAME", "Connect", "Connection", "connect", "explained", "shown", "transaction"]
 
 type Connect = Callable[[Path], sqlite3.Connection]
 
-
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection for the writer's thread; transactions are begun by hand."""
-    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-    except Exception:
-        connection.close()
-        raise
-    return connection
+_TIDY_MS_MAX = 200
 
 
 def open_for_writing(folder: Path, connect: Connect = connect) -> Connection:
@@ -50,23 +30,11 @@ def open_for_writing(folder: Path, connect: Connect = connect) -> Connection:
 
     Raises StoreUnusable: no such place, no permission, locked, full, or of a newer version.
     """
-    path = folder / FILE_NAME
-    with explained(path):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _alone(folder / "making.lock"):
-            # Made by us, so that SQLite gives the files that it lays beside it the same mode. One that is there is not
-            # opened: closing it would take away the locks of this process's other connections (fcntl(2)), and the next
-            # process to end would remove the log that they write.
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            connection = connect(path)
-            try:
-                _refuse_other(connection, path, may_be_empty=True)
-                schema.migrations.apply(Database(connection))
-            except Exception:
-                connection.close()
-                raise
-    return connection
+    known = server.of(folder)
+    if known is None:
+        return sqlite.open_for_writing(folder, connect)
+    with explained(folder):
+        return server.driver().open_for_writing(known)
 
 
 def open_for_reading(folder: Path, *, doubted: bool = False) -> Connection:
@@ -74,60 +42,29 @@ def open_for_reading(folder: Path, *, doubted: bool = False) -> Connection:
 
     Raises StoreUnusable when there is none that we can read.
     """
-    path = folder / FILE_NAME
-    demand(folder)
-    with explained(path):
-        try:
-            return _read_only(path, "mode=ro", doubted=doubted)
-        except sqlite3.OperationalError as error:
-            # SQLite wants to lay a file beside a database in WAL mode; where we may not, and none lies there, nobody
-            # writes, and the file is all there is.
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what the Python module says itself has no code
-            if code not in _NOT_WRITABLE or path.with_name(f"{path.name}-wal").exists():
-                raise
-        return _read_only(path, "mode=ro&immutable=1", doubted=doubted)
+    known = server.of(folder)
+    if known is None:
+        return sqlite.open_for_reading(folder, doubted=doubted)
+    with explained(folder):
+        return server.driver().open_for_reading(known)
 
 
 def demand(folder: Path) -> None:
     """Raises StoreUnusable unless there is a store in `folder`."""
-    if not (folder / FILE_NAME).is_file():
-        raise StoreUnusable(
-            f"there is no store at {folder}", hint="record a run first, or name another store with --store"
-        )
-
-
-def _read_only(path: Path, mode: str, *, doubted: bool) -> sqlite3.Connection:
-    # A second thread may read bodies while the first one iterates; each call uses its own cursor.
-    connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?{mode}",
-        uri=True,
-        timeout=BUSY_TIMEOUT_S,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    if doubted:
-        # Whoever changed the file may have put anything into it: text that is none must be a finding, not a failure.
-        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-    try:
-        _refuse_other(connection, path, may_be_empty=False)
-    except Exception:
-        connection.close()
-        raise
-    return connection
+    if server.of(folder) is None:
+        sqlite.demand(folder)
+    else:
+        open_for_reading(folder).close()
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turns what SQLite and the system say into one StoreUnusable."""
+    """Turns what a database and the system say into one StoreUnusable; `path` is the store's folder, or its file."""
     try:
-        yield
-    except sqlite3.Error as error:
-        raise StoreUnusable(f"the store {path} cannot be used: {error}", hint=_hint(error)) from error
-    except OSError as error:
-        raise StoreUnusable(f"the store {path} cannot be used: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        # Python's module cannot even tell what SQLite says of a file whose text is damaged.
-        raise StoreUnusable(f"the store {path} is damaged: {error}", hint="keep it, and restore a copy") from error
+        with sqlite.explained(path):
+            yield
+    except Fault as error:
+        raise StoreUnusable(f"the store {server.shown(path)} cannot be used: {error}", hint=error.hint) from error
 
 
 @contextmanager
@@ -145,21 +82,6 @@ def transaction(connection: Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
-def write_anew(connection: Connection) -> bool:
-    """Writes the file anew and cuts off the write-ahead log: no byte is left of what was deleted.
-
-    False while somebody else uses the store.
-    """
-    try:
-        connection.execute("VACUUM")
-        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        if not busy and connection.execute("PRAGMA user_version").fetchone() == (UNTIDY,):
-            connection.execute("PRAGMA user_version=0")
-    except sqlite3.OperationalError:
-        return False
-    return not busy
-
-
 @contextmanager
 def snapshot(connection: Connection) -> Iterator[None]:
     """Everything that is read inside is of one moment."""
@@ -173,41 +95,81 @@ def snapshot(connection: Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def _refuse_other(connection: Connection, path: Path, *, may_be_empty: bool) -> None:
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    own = schema.migrations.migrations_table
-    query = f"SELECT name FROM {own} WHERE migration_set = ?"
-    applied = {name for (name,) in connection.execute(query, (schema.migrations.name,))} if own in tables else set()
-    is_empty = all(name == own or name.startswith("sqlite_") for name in tables)
-    if not applied and not (may_be_empty and is_empty):
-        raise StoreUnusable(f"the database {path} is no store of edgetape", hint="name another store with --store")
-    if applied - schema.known():
-        raise StoreUnusable(
-            f"the store {path} was written by a newer version of edgetape",
-            hint="upgrade edgetape, or name another store",
-        )
+def begin_to_read(connection: Connection) -> None:
+    """Makes a connection read the moment that is now, until it begins anew."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+    connection.execute("BEGIN")
+    connection.execute("SELECT 1 FROM leaves LIMIT 1").fetchall()
 
 
-def _hint(error: sqlite3.Error) -> str:
-    name = getattr(error, "sqlite_errorname", "")
-    hints = {
-        "SQLITE_FULL": "the disk is full: make room and try again",
-        "SQLITE_BUSY": "another program holds the store locked: end it, or wait",
-        "SQLITE_NOTADB": "the file is no SQLite database, or it is damaged: restore it, or name another store",
-        "SQLITE_CORRUPT": "the file is damaged: keep it, and restore the store from a copy",
-        "SQLITE_IOERR": "the disk or its file system failed: see what the system's log says",
-        "SQLITE_READONLY": "the file or its folder is read-only for this user",
-        "SQLITE_CANTOPEN": "its folder is missing, or closed to this user",
-    }
-    return next((hint for code, hint in hints.items() if name.startswith(code)), "")
+def is_served(folder: Path) -> bool:
+    """Whether the store in `folder` is kept by a database server, and so has no file."""
+    return server.of(folder) is not None
 
 
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    # Two recorders that start at once must not both make the tables.
-    lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
+def write_anew(connection: Connection) -> bool:
+    """Writes the tables anew: no byte is left in them, or beside them, of what was deleted.
+
+    False while somebody else uses the store.
+    """
+    return connection.write_anew() if isinstance(connection, Served) else sqlite.write_anew(connection)
+
+
+def forget_deleted(connection: Connection) -> None:
+    """Lets what is deleted from now on be overwritten, where the kind of store can do that."""
+    if not isinstance(connection, Served):
+        connection.execute("PRAGMA secure_delete=ON")
+
+
+def note_untidy(connection: Connection) -> None:
+    """Notes that the tables are still to be written anew, in the caller's transaction."""
+    if isinstance(connection, Served):
+        connection.note_untidy()
+    else:
+        connection.execute(f"PRAGMA user_version={sqlite.UNTIDY}")
+
+
+def is_untidy(connection: Connection) -> bool:
+    """Whether the tables are still to be written anew."""
+    if isinstance(connection, Served):
+        return connection.is_untidy()
+    return bool(connection.execute("PRAGMA user_version").fetchone() == (sqlite.UNTIDY,))
+
+
+def hurry(connection: Connection) -> None:
+    """Waits for nobody from now on."""
+    if isinstance(connection, Served):
+        connection.hurry()
+    else:
+        connection.execute("PRAGMA busy_timeout=0")
+
+
+def leave_one_file(connection: Connection) -> None:
+    """Leaves one file behind, not a file and its log; a reader in our way is no reason to wait."""
+    if not isinstance(connection, Served):
+        connection.execute(f"PRAGMA busy_timeout={_TIDY_MS_MAX}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def has_table(connection: Connection, name: str) -> bool:
+    """Whether there is such a table: one that came later is missing where nobody has written since."""
+    if isinstance(connection, Served):
+        return connection.has_table(name)
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return connection.execute(query, (name,)).fetchone() is not None
+
+
+def may_delete(connection: Connection) -> bool:
+    """Whether we may move events from their rows into blocks: the recorder's role on a server may not."""
+    return connection.may_delete() if isinstance(connection, Served) else True
+
+
+def fault_of_file(connection: Connection) -> str:
+    """What is wrong with the file, where the kind of store has one: readers find by indexes what lies in tables, and
+    both must be whole. Empty where it is.
+    """
+    if isinstance(connection, Served):
+        return ""
+    ((said,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
+    return "" if said == "ok" else str(said)

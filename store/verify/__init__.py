@@ -86,10 +86,10 @@ def verify(
         contextlib.closing(crew.opened(folder)) as connection,
         contextlib.ExitStack() as stack,
     ):
-        crew.begin(connection)
+        database.begin_to_read(connection)
         run = None if word is None else _named(connection, word)
         check = None
-        wanted = 1 if run is not None else crew.worthwhile(folder) if jobs is None else jobs
+        wanted = 1 if run is not None or database.is_served(folder) else jobs or crew.worthwhile(folder)
         if wanted > 1:
             team = stack.enter_context(Crew(folder, keys, connection, wanted, deep=terms.deep))
             check = team.check if team.begin() else None
@@ -183,11 +183,10 @@ def _subject(extent: Extent, origin: str, runs: list[str], run: str | None, prun
 
 
 def _check_file(connection: Connection, folder: Path) -> None:
-    """Readers find by indexes what was verified in tables: both must be whole."""
-    ((said,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
-    if said != "ok":
+    said = database.fault_of_file(connection)
+    if said:
         raise StoreUnusable(
-            f"the store {folder} is damaged: its records are whole, its file is not: {said}",
+            f"the store {database.shown(folder)} is damaged: its records are whole, its file is not: {said}",
             hint="keep it, and make a new file of it with sqlite3's .recover",
         )
 

@@ -40,6 +40,8 @@ def cores() -> int:
 
 def worthwhile(folder: Path) -> int:
     """How many processes a store is worth."""
+    if database.is_served(folder):
+        return 1  # nothing tells several processes there that they read one moment
     return cores() if (folder / database.FILE_NAME).stat().st_size > WORTH_BYTES else 1
 
 
@@ -77,7 +79,7 @@ class Crew:
                 before = _version(watch)
                 for _, pipe in self._members:
                     _send(pipe, None)
-                begin(self._connection)
+                database.begin_to_read(self._connection)
                 for _, pipe in self._members:
                     _received(pipe)
                 if _version(watch) == before:
@@ -105,14 +107,6 @@ class Crew:
                     else:
                         told(cast("int", answer))
             yield done.pop(each)
-
-
-def begin(connection: Connection) -> None:
-    """Makes a connection read the moment that is now, until it begins anew."""
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
-    connection.execute("BEGIN")
-    connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
 def opened(folder: Path) -> Connection:
@@ -170,7 +164,7 @@ def _work(folder: Path, keys: Path, pipe: Pipe, deep: bool) -> None:
 
 def _answer(connection: Connection, keys: Path, pipe: Pipe, task: Task | None, deep: bool) -> object:
     if task is None:
-        begin(connection)
+        database.begin_to_read(connection)
         return 0
     run, log = task
     return run_check.check(SqliteRecords(connection, keys), run, log, pipe.send, deep=deep)

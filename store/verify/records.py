@@ -10,6 +10,7 @@ from store.cells import blob, exact, number, text
 from store.core.annotation import Kept
 from store.core.errors import EdgetapeError, KeyUnavailable, Malformed
 from store.core.inclusion import Proof
+from store.database import has_table
 from store.database.connection import Connection
 from store.envelopes import Envelope
 from store.openings import OpeningRow
@@ -144,7 +145,8 @@ class SqliteRecords:
         self._connection = connection
         self._keys = keys
         self._vault: Vault | None = None
-        ((events,),) = connection.execute(f"SELECT TOTAL({number('events')}) FROM runs").fetchall()
+        counts = f"CAST({number('events')} AS DOUBLE PRECISION)"  # which no count is too great for
+        ((events,),) = connection.execute(f"SELECT COALESCE(SUM({counts}), 0) FROM runs").fetchall()
         self.extent = Extent(expected=int(events), keys=True)
 
     def proofs(self) -> Iterator[Proof]:
@@ -218,9 +220,8 @@ class SqliteRecords:
 
     def outside(self) -> Outside:
         """See Records. A store that was not written since there are anchors has no table of them."""
-        known = self._connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'anchors'")
         query = f"SELECT {number('position')}, {blob('content')} FROM anchors ORDER BY 1"
-        rows = self._connection.execute(query) if known.fetchone() else ()
+        rows = self._connection.execute(query) if has_table(self._connection, "anchors") else ()
         return Outside(dict(rows))
 
     def annotations(self, run: str, origin: str | None) -> list[Kept]:

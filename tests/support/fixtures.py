@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.authority import Authority, ServerCertificate, make_authority
 from tests.support.processes import Running, running_module
 from tests.support.provider import Options, Provider, serving
+
+if TYPE_CHECKING:
+    from tests.support.postgres import Postgres
 
 
 @pytest.fixture(scope="session")
@@ -57,3 +61,16 @@ def tls_provider_process(upstream_certificate: ServerCertificate) -> Iterator[Ru
 def upstream_root(upstream_authority: Authority) -> Path:
     """The PEM file of the upstream root, as `--upstream-ca` takes it."""
     return upstream_authority.root
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server for this test session."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    from tests.support import postgres as server
+
+    binaries = server.programs()
+    if binaries is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    with server.running(binaries) as made:
+        yield made

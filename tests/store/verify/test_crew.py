@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from store import database
 from store.core.errors import StoreUnusable
 from store.database import FILE_NAME
 from store.verify import crew, ledger, verify
@@ -41,7 +42,7 @@ def test_all_of_them_read_the_moment_at_which_they_began(tmp_path: Path) -> None
     with tape(tmp_path) as made:
         run = made.run([Call()], close=False)
         with Crew(made.folder, made.keys, connection := crew.opened(made.folder), 2, deep=False) as team:
-            crew.begin(connection)
+            database.begin_to_read(connection)
             made.note(run, b"before they all begin").result(30)
             assert team.begin()
             made.note(run, b"after that").result(30)
