@@ -21,18 +21,8 @@ from tests.support.postgres import Postgres
 from tests.support.tape import Call, Tape, tape
 
 CALLS = [Call(body=b'{"q":1}', answer=b'{"a":1}'), Call(body=b'{"q":2}', answer=b'{"a":2}', query=b"key=secret&n=1")]
-GUARDED = (
-    "annotations",
-    "events",
-    "event_blocks",
-    "leaves",
-    "checkpoints",
-    "nodes",
-    "openings",
-    "opening_blocks",
-    "blocks",
-    "keys",
-)
+ERASABLE = ("openings", "opening_blocks", "blocks", "keys", "annotation_texts")
+GUARDED = ("events", "event_blocks", "leaves", "checkpoints", "nodes", "annotations", *ERASABLE)
 
 
 def made(home: Path, keys: Path) -> contextlib.closing[Writer]:
