@@ -18,7 +18,7 @@ from mitmproxy.tls import TlsData
 from addons import redaction
 from addons.failures import Side, ended, error_kind
 from addons.flows import Live
-from addons.http1 import expects
+from addons.interim import expects
 from addons.keeping import ANSWERED, BARRED, UNRECORDED, Keeping, answer, watched
 from addons.options import RecorderOptions
 from addons.repairs import FAULT_SIDE

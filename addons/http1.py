@@ -2,7 +2,7 @@
 
 - Trailers (section 7.1.2) crash its reader: the answer never ends. Here they pass on and are kept.
 - An interim answer (RFC 9110, section 15.2: 103 Early Hints) is taken for the final one, which is then lost. Here it
-  passes on to an HTTP/1.1 agent, is kept, and the final answer follows.
+  passes on, is kept (`addons.interim`), and the final answer follows.
 - A path of other bytes than ASCII in an absolute URL, and a URL with a query but no path, are refused. Here they pass.
 - `Alt-Svc` asks an agent to go on by HTTP/3, past us. Here it is kept and not passed on.
 - An agent that has sent the end of its connection behind its request is taken for one that has left. Here it gets its
@@ -15,7 +15,7 @@ from typing import Any
 import h11
 from h11._readers import ChunkedReader
 from h11._receivebuffer import ReceiveBuffer
-from mitmproxy.http import Headers, Request
+from mitmproxy.http import Headers
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http import _http1 as http1
@@ -23,19 +23,14 @@ from mitmproxy.proxy.layers.http._base import ReceiveHttp
 
 from addons.farewell import break_off, is_broken_off
 from addons.halves import still_listens
+from addons.interim import pass_on
 
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)(\d\d)[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n")
 _LAST_CHUNK = b"0\r\n\r\n"
 _ABSOLUTE = re.compile(rb"[^\s]+ https?://[^\s/?#]+(?P<path>[^\s]*) HTTP/1\.[01]\r?\n", re.IGNORECASE)
 _HEAD_END = re.compile(rb"\n\r?\n")
-_KEPT = "edgetape_interim"  # among the members of a Request
 
 type _Run = layer.CommandGenerator[None]
-
-
-def expects(request: Request) -> bool:
-    """Whether whoever sends a request waits for a word before its body (RFC 9110, section 10.1.1)."""
-    return request.is_http11 and request.headers.get("expect", "").lower() == "100-continue"
 
 
 def passed_on(event: said.ResponseHeaders) -> said.ResponseHeaders:
@@ -46,12 +41,6 @@ def passed_on(event: said.ResponseHeaders) -> said.ResponseHeaders:
     response = event.response.copy()
     response.headers = Headers(pair for pair in fields if pair[0].lower() != b"alt-svc")
     return said.ResponseHeaders(event.stream_id, response, event.end_stream)
-
-
-def interim(request: Request) -> list[bytes]:
-    """The heads of the interim answers to a request, as they came."""
-    kept: list[bytes] = vars(request).get(_KEPT, [])
-    return kept
 
 
 class _Trailers:
@@ -165,8 +154,6 @@ class TowardsServer(_Whole, http1.Http1Client):
         if isinstance(event, events.DataReceived) and self.request is not None:
             while interim := _INTERIM.match(bytes(self.buf)):
                 self.buf.maybe_extract_at_most(interim.end())
-                vars(self.request).setdefault(_KEPT, []).append(interim[0])
-                # Where nobody expects a 100 any more, mitmproxy has answered it; HTTP/1.0 knows no interim answers.
-                if self.request.is_http11 and (interim[1] != b"00" or expects(self.request)):
-                    yield commands.SendData(self.context.client, interim[0])
+                assert self.stream_id is not None
+                yield from pass_on(self.context, self.request, self.stream_id, interim[0])
         yield from super().read_headers(event)

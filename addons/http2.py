@@ -2,12 +2,14 @@
 
 - No back-pressure (section 5.2): it takes what a side sends as fast as that can, and keeps what the other side does not
   take. Here a side gets no room for more of a stream while much of it waits to be taken; other streams go on.
+- Interim answers are dropped (RFC 9110, section 15.2). Here they pass on and are kept (`addons.interim`).
 - `Alt-Svc` asks an agent to go on by HTTP/3, past us. Here it is kept and not passed on, as over HTTP/1.
 """
 
 import contextlib
 from collections.abc import Iterator
 
+import h2.events
 import h2.exceptions
 from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events, layer
@@ -18,11 +20,10 @@ from mitmproxy.proxy.layers.http import _http2 as http2
 from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
 
 from addons.http1 import passed_on
+from addons.interim import SIDES, pass_on, spelled
 
 STREAM_BYTES_MAX = 2 << 20  # what a side may send of a stream before it is given room for more
 WAITING_BYTES_MAX = 256 << 10  # what may wait to be taken before no more room is given
-
-_SIDES = "edgetape_sides"  # among the members of an HttpLayer: its sides by their connections
 
 type _Run = layer.CommandGenerator[None]
 
@@ -56,7 +57,7 @@ class _Paced(http2.Http2Connection):
 
     @property
     def _sides(self) -> "dict[Connection, _Paced]":
-        sides: dict[Connection, _Paced] = vars(self._layer).setdefault(_SIDES, {})
+        sides: dict[Connection, _Paced] = vars(self._layer).setdefault(SIDES, {})
         return sides
 
     @property
@@ -109,6 +110,16 @@ class TowardsServer(http2.Http2Client, _Paced):
         """The agent that an answer goes to."""
         side, theirs = self._sides.get(self.context.client), self.their_stream_id.get(stream)
         return (side, theirs) if side is not None and theirs is not None else None
+
+    def handle_h2_event(self, event: h2.events.Event) -> layer.CommandGenerator[bool]:
+        """An interim answer is for the agent; the rest is as it was."""
+        if isinstance(event, h2.events.InformationalResponseReceived):
+            theirs = self.their_stream_id.get(event.stream_id or 0)
+            flow = getattr(self._layer.streams.get(theirs or 0), "flow", None)
+            if theirs is not None and flow is not None:
+                yield from pass_on(self.context, flow.request, theirs, spelled(event.headers or ()))
+            return False
+        return (yield from super().handle_h2_event(event))
 
     def _handle_event(self, event: events.Event) -> _Run:
         yield from super()._handle_event(event)

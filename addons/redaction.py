@@ -13,7 +13,7 @@ from mitmproxy.http import Headers, HTTPFlow, Response
 
 from addons.body import body_members, redacted_body
 from addons.flows import Counts, Live, Pairs
-from addons.http1 import interim
+from addons.interim import interim
 from addons.labelling import ask_request, ask_response
 from addons.pacing import paced
 from store.core import websocket

@@ -2,7 +2,7 @@
 
 No other files have private imports.
 
-- What is lost of HTTP/1 and HTTP/2 themselves: `addons.http1`, `addons.http2`.
+- What is lost of HTTP/1 and HTTP/2 themselves: `addons.http1`, `addons.http2`, `addons.interim`.
 - `Expect: 100-continue` is answered here and taken off, so that a server can refuse no upload by its head. Here it
   passes on where the upload is streamed, and so does the server's answer to it.
 - What had come of a message that is cut while it is held is dropped, and the agent gets a 502. Here it is kept, and the
@@ -35,6 +35,7 @@ from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
 from addons import farewell, grammar, http1, http2
+from addons.interim import expects
 from store.core.errors import EdgetapeError
 from store.core.websocket import BROKEN_OFF
 
@@ -53,7 +54,7 @@ class _Stream(http_layers.HttpStream):
 
     def state_wait_for_request_headers(self, event: said.RequestHeaders) -> _Run:
         run = super().state_wait_for_request_headers(event)
-        yield from self._expecting(run) if http1.expects(event.request) and not event.end_stream else run
+        yield from self._expecting(run) if expects(event.request) and not event.end_stream else run
 
     def _expecting(self, run: _Run) -> _Run:
         """The same without the answer of mitmproxy's own, and with the header back, where the upload is streamed."""

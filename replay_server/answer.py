@@ -54,6 +54,7 @@ class Recorded:
     trailers: Pairs = ()
     exact: bool = True  # False where redaction changed the body: then its content codings are undone
     mapped: int = 0  # how many ids of the agent's own were put into the body
+    interim: Sequence[tuple[int, Pairs]] = ()  # what came before it: status and fields of each (RFC 9110, section 15.2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,16 @@ def build(recorded: Recorded, live: Live) -> Answer:
     if framing == "chunked" and how == "clean":
         last = b"".join(name + b": " + value + b"\r\n" for name, value in recorded.trailers)
         pieces = (*pieces, Piece(b"0\r\n" + last + b"\r\n"))
-    return Answer(head, pieces, how, keep_alive)
+    before = b"" if live.http10 else b"".join(_interim(status, fields) for status, fields in recorded.interim)
+    return Answer(before + head, pieces, how, keep_alive)
+
+
+def _interim(status: int, fields: Pairs) -> bytes:
+    """The head of an interim answer. A 100 is given by whoever reads the request, to a client that waits for it."""
+    if status == HTTPStatus.CONTINUE:
+        return b""
+    lines = [b"HTTP/1.1 %d %s" % (status, _reason(status)), *(name + b": " + value for name, value in fields)]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
 def framing_of(recorded: Recorded, live: Live) -> Framing:
@@ -201,6 +211,17 @@ def _pieces(recorded: Recorded, chunked: bool) -> list[Piece]:
         if raw:
             pieces.append(Piece(b"%x\r\n%s\r\n" % (len(raw), raw) if chunked else raw, chunk.wait_us))
     return pieces
+
+
+def interim_of(pairs: Pairs) -> tuple[tuple[int, Pairs], ...]:
+    """The interim answers of a list in which `:status` begins each, as an event has them."""
+    found: list[tuple[int, list[tuple[bytes, bytes]]]] = []
+    for name, value in pairs:
+        if name == b":status" and value.isdigit():
+            found.append((int(value), []))
+        elif found:
+            found[-1][1].append((name, value))
+    return tuple(found)
 
 
 def connection_options(headers: Pairs) -> frozenset[bytes]:

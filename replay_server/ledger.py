@@ -1,6 +1,7 @@
 """The replay's own run in the store: what was asked, what was served, and the verdict. It is the replay certificate."""
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from replay_server.answer import Arrived, Live, Recorded, Reply, build
@@ -106,6 +107,7 @@ class Ledger:
             framing=served.framing,
             reason=sheet.text(stored(served.reason)) if served.reason else None,
             trailers=_pairs(sheet, served.trailers) if served.trailers else None,
+            interim=_interim(sheet, served) if served.interim else None,
             **members,
         )
         self._append(sheet.draft(facts), request)
@@ -166,8 +168,10 @@ class Ledger:
     ) -> Reply:
         """An answer of ours, recorded once it was sent: as `kept` where given, with the labels of `like`."""
 
+        recorded = replace(kept or said, interim=()) if live.http10 else kept or said
+
         def sent(ended: Ended) -> None:
-            self.response(request, kept or said, said.ended if ended == "complete" else ended, like)
+            self.response(request, recorded, said.ended if ended == "complete" else ended, like)
 
         return Reply(build(said, live), sent)
 
@@ -277,6 +281,11 @@ def _altered(served: Recorded) -> dict[str, Any]:
         return {}
     marks = [*(tally(served.body) or ()), *([["mapped", served.mapped]] if served.mapped else ())]
     return {"exact": False, "redactions": marks or None}
+
+
+def _interim(sheet: Sheet, served: Recorded) -> Headers:
+    told = ([(b":status", b"%d" % status), *fields] for status, fields in served.interim)
+    return _pairs(sheet, list(chain.from_iterable(told)))
 
 
 def _pairs(sheet: Sheet, pairs: Pairs) -> Headers:

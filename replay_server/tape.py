@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 
-from replay_server.answer import Recorded, ending
+from replay_server.answer import Recorded, ending, interim_of
 from replay_server.kin import gathered
 from replay_server.labels import labels
 from replay_server.normalise import Normal, Rules, host
@@ -227,6 +227,7 @@ class Tape:
             chunks=self._chunks(event, facts),
             trailers=self._reader.pairs(event, facts.trailers),
             exact=facts.exact,
+            interim=interim_of(self._reader.pairs(event, facts.interim)),
         )
 
     def tools(self, index: int, recorded: Recorded) -> tuple[str, ...]:

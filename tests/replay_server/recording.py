@@ -52,6 +52,7 @@ class Outcome(TypedDict, total=False):
     cuts: Sequence[tuple[int, int]]
     trailers: Pairs
     truncated: bool
+    interim: Pairs
 
 
 @dataclass
@@ -120,6 +121,7 @@ class Recording:
         cuts: Sequence[tuple[int, int]] = (),
         trailers: Pairs = (),
         truncated: bool = False,
+        interim: Pairs = (),
     ) -> None:
         """An answer; `cuts` are (bytes, microseconds) for each chunk."""
         sheet = Sheet()
@@ -137,6 +139,7 @@ class Recording:
             chunks=sheet.apart(stored(table)) if table else None,
             trailers=sheet.pairs([(stored(name), stored(value)) for name, value in trailers]) if trailers else None,
             truncated=truncated,
+            interim=sheet.pairs([(stored(name), stored(value)) for name, value in interim]) if interim else None,
         )
         self.writer.append(self.run, sheet.draft(made), after=request)
 

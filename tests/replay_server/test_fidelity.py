@@ -7,6 +7,8 @@ import pytest
 
 from replay_server.server import ReplayOptions
 from store.core.model import Ended, ErrorKind
+from store.exchange import exchanges
+from store.reader import Reader
 from tests.replay_server.recording import EVENTS, Place, Recording
 from tests.replay_server.wires import Wire, dial, dial_through, records
 from tests.replay_server.wires import asking as ask
@@ -41,6 +43,30 @@ async def test_c016_a_stream_keeps_its_pace_as_far_as_asked(
         await wire.until(b"0\r\n\r\n")
         assert least_s <= time.monotonic() - began < most_s + 2
         await server.stop(0)
+
+
+async def test_interim_answers_come_again_before_the_answer_that_they_came_before(place: Place) -> None:
+    told = [(b":status", b"100"), (b":status", b"102"), (b":status", b"103"), (b"Link", b"</a>"), (b"Link", b"</b>")]
+    url = "http://api.example.com/early"
+
+    def tell(recording: Recording) -> None:
+        recording.get(url, b"1", interim=told)
+        recording.get(url, b"2", interim=told)
+
+    async with place.replaying(place.record(tell)) as server:
+        answers = []
+        for version in ("1.1", "1.0"):
+            wire = await dial(server)
+            wire.send(f"GET {url} HTTP/{version}\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            await wire.end()
+            answers.append(wire.received)
+        await server.stop(0)
+    hints = b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nLink: </b>\r\n\r\n"
+    assert answers[0].startswith(hints + b"HTTP/1.1 200 OK\r\n")
+    assert answers[1].startswith(b"HTTP/1.1 200 OK\r\n")
+    with Reader.open(place.store, place.keys) as reader:
+        kept = [one.response and one.response.interim for one in exchanges(reader.events(server.run))]
+    assert kept == [[[name.decode(), value.decode()] for name, value in told], None]
 
 
 async def test_c022_a_coded_body_goes_out_in_the_recorded_bytes(place: Place) -> None:

@@ -52,6 +52,7 @@ class EchoProtocol(asyncio.Protocol):
             if isinstance(event, RequestReceived):
                 headers = [(str(name), str(value)) for name, value in event.headers]
                 self._incoming[event.stream_id] = Incoming(headers)
+                self.begun(event.stream_id, headers)
             elif isinstance(event, DataReceived):
                 self._incoming[event.stream_id].body += event.data
                 self._http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
@@ -64,6 +65,9 @@ class EchoProtocol(asyncio.Protocol):
             elif isinstance(event, ConnectionTerminated) and self._transport is not None:
                 self._transport.close()
         self._flush()
+
+    def begun(self, stream: int, headers: list[tuple[str, str]]) -> None:
+        """What is said to a request before its body has come: nothing."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         for task in self._answers:
