@@ -58,7 +58,7 @@ class Detail:
 @dataclass(frozen=True, slots=True)
 class RunView:
     """One run: its heading, facts (name and value), timeline, and its steps whole. `key` tells it from other runs of
-    the page.
+    the page; `remarks` are what people said about it, a line and a text each.
     """
 
     title: str
@@ -66,6 +66,7 @@ class RunView:
     rows: tuple[Row, ...]
     details: tuple[Detail, ...] = ()
     key: str = ""
+    remarks: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,9 @@ def _run(run: RunView) -> Iterable[str]:
         cells = "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in zip(kinds, (first, *others), strict=True))
         yield f'<tr class="{escape(row.mark)}">{cells}</tr>'
     yield "</tbody></table>"
+    if run.remarks:
+        said = (f"<li>{escape(head)}<pre>{escape(text)}</pre></li>" for head, text in run.remarks)
+        yield f"<h3>annotations</h3><ul>{''.join(said)}</ul>"
 
 
 def _list(title: str, sentences: Sequence[str]) -> Iterable[str]:

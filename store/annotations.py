@@ -113,15 +113,17 @@ def runs(connection: Connection) -> set[str]:
     return {run for (run,) in connection.execute(query)}
 
 
-def said(kept: Sequence[Kept]) -> list[Said]:
-    """Annotations as they read; what is none is left out, `edgetape verify` names it."""
+def said(kept: Sequence[Kept], absent: str = "erased") -> list[Said]:
+    """Annotations as they read; what is none is left out, `edgetape verify` names it. `absent` says why words are not
+    there.
+    """
     found = []
     for each in kept:
         try:
             place, facts = annotation.decode(each.raw)
         except Malformed:
             continue
-        words, missing = each.words, "erased"
+        words, missing = each.words, absent
         if isinstance(words, EdgetapeError):
             words, missing = None, str(words)
         elif words is not None and words.body != facts.text:

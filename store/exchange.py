@@ -29,6 +29,12 @@ class Exchange:
     messages: list[Event] = field(default_factory=list)
 
     @property
+    def events(self) -> list[Event]:
+        """The events of the step."""
+        parts = (self.request, self.upload, self.outcome, *self.messages)
+        return [event for event in parts if event is not None]
+
+    @property
     def facts(self) -> HttpRequest:
         """What the request says."""
         return cast("HttpRequest", self.request.facts)
@@ -53,6 +59,11 @@ class Happening:
     step: int | None
     event: Event
     end: Event | None = None
+
+    @property
+    def events(self) -> list[Event]:
+        """The events of the step."""
+        return [self.event] if self.end is None else [self.event, self.end]
 
 
 type Step = Exchange | Happening

@@ -25,7 +25,9 @@ _PLACED = ("headers", "interim", "trailers", "path", "query", "body", "chunks")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`count` secrets of a class in one place: `pointer` (RFC 6901) names it within the event."""
+    """`count` secrets of a class in one place: `pointer` (RFC 6901) names it within the event, or is the annotation of
+    it that is meant.
+    """
 
     run: str
     seq: int
@@ -52,6 +54,9 @@ class Scan:
             for pointer, redacted in self._event(event, redactor):
                 for kind, count in redacted.marks:
                     yield Finding(run, event.seq, pointer, kind, count)
+        for said in self.reader.annotations(run):
+            for kind, count in redactor.body((said.text or "").encode()).marks:
+                yield Finding(run, said.facts.seq, f"annotation {said.place.number}", kind, count)
 
     def _event(self, event: Event, redactor: Redactor) -> Iterator[tuple[str, Redacted]]:
         facts = event.facts

@@ -9,6 +9,7 @@ from proxy.stores import upkeep
 from proxy.talk import Talk
 from proxy.words import count
 from store import database
+from store.annotations import words_of
 from store.erasure import Erasure, affected
 from store.exchange import Exchange, Step, steps
 from store.reader import Reader
@@ -17,7 +18,9 @@ _EPILOG = """\b
 Envelopes stay, and the run still verifies; what the erased bodies said is gone. What a body that stays repeats of them
 stays with it: a conversation's later requests repeat the earlier ones.
 Of a run that is still open, what is there is erased; what its open exchanges bring yet is not.
-With --json: {run, step, bodies: [{seq, pointer, bytes}], unfinished, erased}; `unfinished` counts these exchanges.
+What people said about the erased events (`edgetape annotations`) goes too, for it may quote them.
+With --json: {run, step, bodies: [{seq, pointer, bytes}], annotations: [{number, seq, bytes}], unfinished, erased};
+`unfinished` counts these exchanges.
 """
 
 
@@ -46,7 +49,7 @@ def command(
     erasure = Erasure(found, seqs, by, reason)
     connection = database.open_for_reading(shared.store)
     try:
-        bodies = affected(connection, erasure)
+        bodies, said = affected(connection, erasure), words_of(connection, found, seqs)
     finally:
         connection.close()
     talk = Talk.of(context)
@@ -55,19 +58,20 @@ def command(
             writer.erase(erasure).result()
     if as_json:
         listed = [{"seq": body.seq, "pointer": body.pointer, "bytes": body.bytes} for body in bodies]
-        click.echo(
-            as_json_text(
-                {"run": found, "step": step, "bodies": listed, "unfinished": unfinished, "erased": not dry_run}
-            )
-        )
+        texts = [{"number": number, "seq": seq, "bytes": size} for number, seq, size in said]
+        done = {"unfinished": unfinished, "erased": not dry_run}
+        click.echo(as_json_text({"run": found, "step": step, "bodies": listed, "annotations": texts, **done}))
         return 0
     for body in bodies if dry_run else ():
         click.echo(f"seq {body.seq} {body.pointer}: {count(body.bytes, 'byte')}")
-    done = "would be erased" if dry_run else "erased"
-    talk.say(f"{count(len(bodies), 'body', 'bodies')} {done}")
+    for number, seq, size in said if dry_run else ():
+        click.echo(f"seq {seq} annotation {number}: {count(size, 'byte')}")
+    told = "would be erased" if dry_run else "erased"
+    texts_too = f" and {count(len(said), 'text of an annotation', 'texts of annotations')}" if said else ""
+    talk.say(f"{count(len(bodies), 'body', 'bodies')}{texts_too} {told}")
     if unfinished:
-        said = f"{count(unfinished, 'exchange')} of it not ended: what comes of that yet is recorded"
-        talk.warn(said, "erase again once that is there")
+        open_yet = f"{count(unfinished, 'exchange')} of it not ended: what comes of that yet is recorded"
+        talk.warn(open_yet, "erase again once that is there")
     return 0
 
 
@@ -81,9 +85,5 @@ def _seqs(happened: list[Step], number: int) -> tuple[int, ...]:
     """The events of a step."""
     for step in happened:
         if step.step == number:
-            if isinstance(step, Exchange):
-                events = [step.request, step.upload, step.outcome, *step.messages]
-            else:
-                events = [step.event, step.end]
-            return tuple(sorted(event.seq for event in events if event is not None))
+            return tuple(sorted(event.seq for event in step.events))
     raise Misuse(f"the run has no step {number}", hint="`edgetape show RUN` lists its steps")

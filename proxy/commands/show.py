@@ -11,19 +11,20 @@ from proxy.options import Shared, options
 from proxy.output import as_json_text, table
 from proxy.stores.tapes import placed
 from proxy.talk import Talk
-from proxy.views import claims, fate
+from proxy.views import claims, fate, remarks
 from proxy.views.timeline import Line, clock, lines
 from proxy.words import count, duration, folded, microseconds_between, moment, printable
+from store.annotations import Said
 from store.exchange import Exchange, Happening, Step, steps
 from store.reader import Reader, RunInfo
 
 LINES_MAX = 400
 
 _EPILOG = """\b
-With --json: {run, command, steps, verdict}; run is as `edgetape runs --json` has it; steps are
+With --json: {run, command, steps, verdict, annotations}; run is as `edgetape runs --json` has it; steps are
 {step, at_us, took_us, status, words, mark}; step is null for what is not counted (a tunnel, a gap); verdict is
-{words, report} of a replay or a fork, else null.
-With --json and STEP: the same members and {asked, request, response, error, messages}; a body is
+{words, report} of a replay or a fork, else null; annotations are as `edgetape annotations --json` has them.
+With --json and STEP: the same members and {asked, request, response, error, messages, annotations}; a body is
 {media_type, coding, length, sha256, text | b64} with its coding undone, or {missing}.
 """
 
@@ -50,7 +51,9 @@ def command(
         if step is None:
             _show_run(context, reader, info, happened, as_json=as_json)
         else:
-            _show_step(context, reader, _chosen(happened, step, info), raw, as_json=as_json)
+            chosen = _chosen(happened, step, info)
+            said = remarks.about(reader.annotations(info.id), [chosen], step)
+            _show_step(context, reader, chosen, raw, said, as_json=as_json)
     return 0
 
 
@@ -65,11 +68,12 @@ def _show_run(
     argv = command_of(reader, info.id)
     rows = lines(happened, reader)
     standing = reader.standing(info.id)
-    judged = judgement(reader, happened)
+    judged, said = judgement(reader, happened), reader.annotations(info.id)
     if as_json:
         record = {"run": as_record(info, standing), "command": argv, "steps": [row.as_record() for row in rows]}
         verdict = None if judged is None else {"words": judged.words, "report": judged.report}
-        click.echo(as_json_text({**record, "verdict": verdict}))
+        spoken = remarks.numbered(said, happened)
+        click.echo(as_json_text({**record, "verdict": verdict, "annotations": spoken}))
         return
     for line in (*_head(info, argv), *claims.lines(reader, info), *fate.lines(standing)):
         click.echo(line)
@@ -79,6 +83,8 @@ def _show_run(
         click.echo()
         heads = ("step", "at", "took", "status", "what")
         table(shared.color, heads, [_cells(row) for row in rows], right=(0, 1, 2), marks=[r.mark for r in rows])
+    for line in ("\nannotations:", *remarks.short(said, happened)) if said else ():
+        click.echo(line)
     talk = Talk.of(context)
     talk.say(f"\none step whole: edgetape show {info.id} STEP" if rows else "the run has no steps")
 
@@ -121,7 +127,9 @@ def _chosen(happened: Sequence[Step], step: int, info: RunInfo) -> Step:
     )
 
 
-def _show_step(context: click.Context, reader: Reader, step: Step, raw: str | None, *, as_json: bool) -> None:
+def _show_step(
+    context: click.Context, reader: Reader, step: Step, raw: str | None, said: Sequence[Said], *, as_json: bool
+) -> None:
     from proxy.views.body import request_body, response_body
     from proxy.views.exhibit import exhibit
     from proxy.views.page import page
@@ -135,9 +143,9 @@ def _show_step(context: click.Context, reader: Reader, step: Step, raw: str | No
         sys.stdout.buffer.write(body.content if body is not None else b"")
         return
     if as_json:
-        click.echo(as_json_text(exhibit(reader, step)))
+        click.echo(as_json_text({**exhibit(reader, step), "annotations": remarks.numbered(said, [step])}))
         return
-    everything = list(page(reader, step))
+    everything = [*page(reader, step), *(["", "annotations:"] if said else ()), *remarks.lines(said, [step])]
     verbose = context.obj.loudness > 0
     for line in everything if verbose else everything[:LINES_MAX]:
         click.echo(line)

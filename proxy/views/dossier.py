@@ -10,18 +10,21 @@ from collections.abc import Iterator, Sequence
 from audit import pages
 from audit.pages import Detail, Findings, RunView
 from proxy.output import as_json_text
+from proxy.views.remarks import numbered, pairs
 from proxy.views.report import detail, row_of
 from proxy.views.spoken import Look
 from proxy.views.timeline import Line, lines
 from proxy.words import count, duration, microseconds_between, moment, printable
+from store.annotations import Said, said
 from store.bundle.export import Excerpt
 from store.bundle.packing import Report
 from store.core import draft
+from store.core.annotation import Kept
 from store.core.errors import EdgetapeError
 from store.core.event import Event
 from store.core.model import Gap, RunClose, RunOpen
 from store.core.text import Apart, Body, Text, text_bytes
-from store.exchange import Exchange, Happening, Step, steps
+from store.exchange import Happening, Step, steps
 from store.reader import BodyUnavailable
 
 FORMAT = "edgetape/bundle-report/1"
@@ -87,7 +90,11 @@ def report(taken: Excerpt, *, proofs: bool, bodies: bool) -> Report:
     runs = [(events, steps(events)) for events in map(taken.events, sorted(taken.runs))]
     told = [(events, happened, lines(happened, look)) for events, happened in runs]
     findings = _findings([events for events, _ in runs], proofs=proofs, bodies=bodies)
-    views = [_view(events, rows, _details(taken, happened) if bodies else ()) for events, happened, rows in told]
+    spoken = {run: _said(kept, bodies=bodies) for run, kept in taken.annotations.items()}
+    views = [
+        _view(events, rows, _details(taken, happened) if bodies else (), pairs(spoken[events[0].run], happened))
+        for events, happened, rows in told
+    ]
     page = pages.report(_facts(taken, proofs=proofs, bodies=bodies), views, findings)
     record = {
         "format": FORMAT,
@@ -99,11 +106,16 @@ def report(taken: Excerpt, *, proofs: bool, bodies: bool) -> Report:
             {
                 **_members(events),
                 "steps": [_step(taken, *each, bodies=bodies) for each in zip(_shown(happened), rows, strict=True)],
+                "annotations": numbered(spoken[events[0].run], happened),
             }
             for events, happened, rows in told
         ],
     }
     return Report(page, f"{as_json_text(record)}\n".encode("utf-8", "backslashreplace"))
+
+
+def _said(kept: Sequence[Kept], *, bodies: bool) -> list[Said]:
+    return said(kept) if bodies else said([each.silent for each in kept], "withheld")
 
 
 def _facts(taken: Excerpt, *, proofs: bool, bodies: bool) -> list[tuple[str, str]]:
@@ -129,7 +141,9 @@ def _findings(runs: Sequence[Sequence[Event]], *, proofs: bool, bodies: bool) ->
     return Findings(tuple(proved), (*_UNPROVED, *(words for holds, words in conditions if holds)))
 
 
-def _view(events: list[Event], rows: list[Line], details: Sequence[Detail]) -> RunView:
+def _view(
+    events: list[Event], rows: list[Line], details: Sequence[Detail], remarks: Sequence[tuple[str, str]]
+) -> RunView:
     said = _members(events)
     name = f" {printable(str(said['name']), one_line=True)}" if said["name"] else ""
     facts = [("opened", moment(str(said["opened"])))]
@@ -138,7 +152,8 @@ def _view(events: list[Event], rows: list[Line], details: Sequence[Detail]) -> R
         facts.append(("ended", f"{said['reason']}, after {lasted}"))
     facts.append(("mode", str(said["mode"])))
     facts.append(("events", count(len(events), "event")))
-    return RunView(f"run{name} {said['id']}", tuple(facts), tuple(map(row_of, rows)), tuple(details), events[0].run)
+    title, shown = f"run{name} {said['id']}", tuple(map(row_of, rows))
+    return RunView(title, tuple(facts), shown, tuple(details), events[0].run, tuple(remarks))
 
 
 def _details(taken: Excerpt, happened: Sequence[Step]) -> list[Detail]:
@@ -156,15 +171,9 @@ def _shown(happened: Sequence[Step]) -> list[Step]:
 
 def _step(taken: Excerpt, step: Step, line: Line, *, bodies: bool) -> dict[str, object]:
     """A line, and where its evidence lies: the seqs of its events, and the blobs of their bodies."""
-    events = _events(step)
+    events = step.events
     blobs = [blob for event in events for blob in _blobs(taken, event)] if bodies else []
     return {**line.as_record(), "events": [event.seq for event in events], "blobs": blobs}
-
-
-def _events(step: Step) -> list[Event]:
-    if isinstance(step, Exchange):
-        return [each for each in (step.request, step.upload, step.outcome, *step.messages) if each is not None]
-    return [each for each in (step.event, step.end) if each is not None]
 
 
 def _blobs(taken: Excerpt, event: Event) -> Iterator[dict[str, object]]:

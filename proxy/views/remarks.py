@@ -5,21 +5,10 @@ from collections.abc import Iterator, Sequence
 from proxy.border import Misuse
 from proxy.words import count, folded, moment, printable
 from store.annotations import Said
-from store.core.event import Event
-from store.exchange import Exchange, Step
+from store.exchange import Step
 
 INDENT = "    "
 SHORT_CHARS_MAX = 160
-
-
-def events_of(step: Step) -> list[Event]:
-    """The events of a step, as they come."""
-    parts = (
-        (step.request, step.upload, step.outcome, *step.messages)
-        if isinstance(step, Exchange)
-        else (step.event, step.end)
-    )
-    return [event for event in parts if event is not None]
 
 
 def event_of(happened: Sequence[Step], number: int) -> int:
@@ -39,12 +28,17 @@ def numbered(said: Sequence[Said], happened: Sequence[Step]) -> list[dict[str, o
     return [{**each.record(), "step": steps.get(each.facts.seq)} for each in said]
 
 
-def lines(said: Sequence[Said], happened: Sequence[Step]) -> Iterator[str]:
-    """Each with its text whole."""
+def pairs(said: Sequence[Said], happened: Sequence[Step]) -> list[tuple[str, str]]:
+    """Each as a line about it, and its text whole."""
     steps = _steps(happened)
-    for each in said:
-        yield _head(each, steps)
-        yield from (f"{INDENT}{line}" for line in _text(each).split("\n"))
+    return [(_head(each, steps), _text(each)) for each in said]
+
+
+def lines(said: Sequence[Said], happened: Sequence[Step]) -> Iterator[str]:
+    """The same for a terminal."""
+    for head, text in pairs(said, happened):
+        yield head
+        yield from (f"{INDENT}{line}" for line in text.split("\n"))
 
 
 def short(said: Sequence[Said], happened: Sequence[Step]) -> Iterator[str]:
@@ -76,11 +70,11 @@ def _text(said: Said) -> str:
 
 def _steps(happened: Sequence[Step]) -> dict[int, int]:
     """The number of the step that each event belongs to."""
-    return {event.seq: step.step for step in happened if step.step is not None for event in events_of(step)}
+    return {event.seq: step.step for step in happened if step.step is not None for event in step.events}
 
 
 def _step(happened: Sequence[Step], number: int) -> list[int]:
     for step in happened:
         if step.step == number:
-            return [event.seq for event in events_of(step)]
+            return [event.seq for event in step.events]
     raise Misuse(f"the run has no step {number}", hint="`edgetape show RUN` lists its steps")

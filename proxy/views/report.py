@@ -4,6 +4,7 @@ from audit import pages
 from audit.pages import Detail, Row, RunView
 from proxy.agent.identity import command_of
 from proxy.views.page import page
+from proxy.views.remarks import pairs
 from proxy.views.timeline import Line, clock, lines
 from proxy.views.verdict import judgement
 from proxy.words import count, duration, microseconds_between, moment, printable
@@ -23,7 +24,8 @@ def report(reader: Reader, run: RunInfo) -> bytes:
     happened = steps(reader.events(run.id))
     rows = [row_of(line) for line in lines(happened, reader)]
     name = f" {printable(run.name, one_line=True)}" if run.name else ""
-    view = RunView(f"run{name} {run.id}", _facts(reader, run), tuple(rows))
+    said = tuple(pairs(reader.annotations(run.id), happened))
+    view = RunView(f"run{name} {run.id}", _facts(reader, run), tuple(rows), remarks=said)
     judged = judgement(reader, happened)
     details = [detail(reader, step) for step in happened if step.step is not None]
     return pages.story(view, _LIMIT, judged.words if judged is not None else "", details)

@@ -10,7 +10,7 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -72,7 +72,7 @@ class Excerpt:
                 if bodies and isinstance(kept.words, KeyUnavailable):
                     raise kept.words
                 with contextlib.suppress(Malformed):  # what is no record is missed, and named by who verifies
-                    lines.append(contents.annotation_line(kept if bodies else replace(kept, words=None)))
+                    lines.append(contents.annotation_line(kept if bodies else kept.silent))
         return [Member.of(manifest.ANNOTATIONS, contents.joined(lines))] if lines else []
 
     def anchor_members(self, *, proofs: bool) -> list[Member]:

@@ -10,7 +10,7 @@ Rules kept here:
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import msgspec
@@ -89,6 +89,11 @@ class Kept:
     number: int
     raw: bytes
     words: Words | EdgetapeError | None
+
+    @property
+    def silent(self) -> "Kept":
+        """The same without its words."""
+        return replace(self, words=None)
 
 
 def encode(place: Place, said: Annotation) -> bytes:
