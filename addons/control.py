@@ -96,7 +96,7 @@ class Control:
         _tell(flow, Said(201, calls.forwarded()))
 
     async def _spawn(self, flow: HTTPFlow, run: OpenRun, spawned: Spawned) -> None:
-        child = await self.keeping.runs.spawn(run, spawned.name)
+        child = await self.keeping.runs.spawn(run, spawned)
         if child is None:
             _tell(flow, calls.refusal(409, f"a run named {spawned.name} is open"))
         else:

@@ -14,6 +14,7 @@ import store
 from addons.options import RecorderOptions
 from store.core import digest
 from store.core.base import Base
+from store.core.control.calls import Spawned
 from store.core.draft import Draft, Sheet
 from store.core.errors import InvalidEvent
 from store.core.model import Agent, CloseReason, Parent, Policies, RunOpen, RunSpawn
@@ -24,6 +25,8 @@ from store.writer import Part, Writer
 
 type Heard = Callable[[str, Mapping[str, str | int]], None]
 """Is told what happened, and about what: never anything that an agent or a server said."""
+
+type Labels = Sequence[tuple[str, str]]
 
 type Key = tuple[str, str, str]
 """Tenant, name, and what sets an unnamed run apart from others."""
@@ -87,7 +90,7 @@ class About:
 
     tenant: str = ""
     workflow: str = ""
-    labels: Sequence[tuple[str, str]] = ()
+    labels: Labels = ()
     bases: Sequence[Base] = ()
     rules: str = NO_RULES.version
 
@@ -133,11 +136,13 @@ class Runs:
         async with self._opening:
             return self._by_key.get(tag.key) or await self._open_by_itself(tag)
 
-    async def spawn(self, parent: OpenRun, name: str) -> OpenRun | None:
+    async def spawn(self, parent: OpenRun, wanted: Spawned) -> OpenRun | None:
         """Opens a child of an open run; None when a run of that name is open."""
         async with self._opening:
-            tag = Tag(name, tenant=parent.tenant)
-            return None if name and tag.key in self._by_key else await self._open_child(tag, parent, by_id=True)
+            tag = Tag(wanted.name, tenant=parent.tenant, workflow=wanted.workflow)
+            if wanted.name and tag.key in self._by_key:
+                return None
+            return await self._open_child(tag, parent, by_id=True, labels=wanted.labels)
 
     def append(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
         """Appends to a run. Raises InvalidEvent when it has been closed meanwhile."""
@@ -199,11 +204,13 @@ class Runs:
         parent = self._by_key.get(Tag(tag.parent, tenant=tag.tenant).key) if tag.parent else self._adopted
         return await self._open_child(tag, None if parent is None or parent.closed else parent)
 
-    async def _open_child(self, tag: Tag, parent: OpenRun | None, *, by_id: bool = False) -> OpenRun:
+    async def _open_child(
+        self, tag: Tag, parent: OpenRun | None, *, by_id: bool = False, labels: Labels = ()
+    ) -> OpenRun:
         placed = None if parent is None else await parent.last
         named = None if parent is None or placed is None else Parent(parent.id, placed.seq, placed.hash.hex())
         redactor = Redactor(self._options.secrets)
-        draft = run_draft(tag.name, named, self._about(tag), redactor)
+        draft = run_draft(tag.name, named, self._about(tag, labels), redactor)
         run = self._open(draft, tag, redactor, closes_when_idle=True, by_id=by_id)
         if parent is not None:
             genesis = digest.genesis_prev(self._writer.origin, run.id).hex()
@@ -211,11 +218,11 @@ class Runs:
         await self._opened(run)
         return run
 
-    def _about(self, tag: Tag) -> About:
-        options = self._options
-        return About(
-            tag.tenant, tag.workflow or options.workflow or "", options.labels, options.bases, options.own_rules.version
-        )
+    def _about(self, tag: Tag, labels: Labels) -> About:
+        options, told = self._options, {key for key, _ in labels}
+        workflow = tag.workflow or options.workflow or ""
+        others = (pair for pair in options.labels if pair[0] not in told)
+        return About(tag.tenant, workflow, (*labels, *others), options.bases, options.own_rules.version)
 
     def _open(
         self, draft: Draft, tag: Tag, redactor: Redactor, *, closes_when_idle: bool, by_id: bool = False

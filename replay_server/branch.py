@@ -23,6 +23,7 @@ from replay_server.ventures.fork import idempotency_key
 from store.core.form import Asked, Endpoint, Form, first
 from store.core.redact import Redactor
 from store.labels.dialect import RequestLabels
+from store.labels.own import NO_RULES, OwnRules
 
 _KEY = b"Idempotency-Key"
 STANDS_IN = "it holds a stand-in for a secret that is not here: set the credential in the environment"
@@ -33,8 +34,8 @@ BLANK = Recorded(200, b"", ((b"Content-Type", b"application/json"),), "length", 
 class Start:
     """How a live mode begins: what decides, the answer that a fork gives at its step, which is `step`, in words `said`.
 
-    `kept_back` must not leave; with `children_live` child runs go on as the mode's rules allow. `seq` is the event
-    that the new run leaves the recording at.
+    `kept_back` must not leave; `own` are the operator's rules for what a request is; with `children_live` child runs go
+    on as the mode's rules allow. `seq` is the event that the new run leaves the recording at.
     """
 
     venture: Venture
@@ -44,6 +45,7 @@ class Start:
     said: str = ""
     kept_back: Sequence[str] = ()
     children_live: bool = False
+    own: OwnRules = NO_RULES
 
 
 type Hear = Callable[[Iterable[bytes]], None]
@@ -78,7 +80,7 @@ class Branch:
         place = said.endpoint._replace(**_server(form.endpoint))
         said = replace(said, endpoint=place)
         moved = replace(raw, endpoint=raw.endpoint._replace(**_server(form.endpoint)))
-        asked_for = labels(replace(said.asked, endpoint=place))
+        asked_for = labels(replace(said.asked, endpoint=place), self.start.own)
         deed = Deed.of(place, asked_for)
         by_record = is_child and not self.start.children_live
         choice = self.venture.choose_for_child(match) if by_record else self.venture.choose(match, deed)
@@ -111,14 +113,14 @@ class Branch:
                 key = idempotency_key(f"{self.tape.run.id}{child}", step, moved.body)
                 moved = replace(moved, headers=(*moved.headers, (_KEY, key.encode())))
         said = told(moved, self.redactor)
-        asked_for = replace(labels(said.asked), idempotency_key=key)
+        asked_for = replace(labels(said.asked, self.start.own), idempotency_key=key)
         ticket = ledger.request(said, live.version, None, asked_for)
         place = moved.endpoint.place + (f" (child run {child})" if child else "")
         gone = Gone(step, place, ruling.effect, key)
         self.found.live.append(gone)
         target = self.venture.target(moved.endpoint)
         sent = moved if target is None else replace(moved, endpoint=target)
-        return Outing(moved.endpoint, sent, ticket, asked_for, ledger, gone, self.hear)
+        return Outing(moved.endpoint, sent, ticket, asked_for, self.start.own, ledger, gone, self.hear)
 
     def _withheld(self, said: Told, live: Live, ledger: Ledger, rule: str, why: str, asked_for: RequestLabels) -> Reply:
         ticket = ledger.request(said, live.version, None, asked_for)

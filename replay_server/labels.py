@@ -1,8 +1,9 @@
 """What a request is: the labels that a recorder gives it, for one that is compared."""
 
 from store.core.form import Asked
-from store.labels.classify import request_labels
 from store.labels.dialect import RequestLabels
+from store.labels.own import NO_RULES, OwnRules
+from store.labels.wire import Request
 
 TELEMETRY = "telemetry"
 AUTH = "auth"
@@ -13,10 +14,10 @@ def kind(asked: Asked) -> str:
     return labels(asked).kind
 
 
-def labels(asked: Asked) -> RequestLabels:
-    """What a request asks for."""
+def labels(asked: Asked, own: OwnRules = NO_RULES) -> RequestLabels:
+    """What a request asks for, by our rules and an operator's own."""
     place = asked.endpoint
-    return request_labels(
+    request = Request(
         place.method.encode("latin-1"),
         place.scheme.encode("latin-1"),
         place.host.encode("latin-1"),
@@ -25,3 +26,4 @@ def labels(asked: Asked) -> RequestLabels:
         asked.headers,
         asked.body,
     )
+    return own.label(request)

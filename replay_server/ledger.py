@@ -33,8 +33,8 @@ from store.core.redaction.marks import tally
 from store.core.redaction.pieces import recut
 from store.core.rpc import Message
 from store.core.text import Headers
-from store.labels.classify import response_labels
 from store.labels.dialect import RequestLabels, ResponseLabels
+from store.labels.own import NO_RULES, OwnRules
 from store.labels.spelling import request_members, response_members
 from store.ticket import Ticket
 from store.writer import Writer
@@ -113,7 +113,7 @@ class Ledger:
         self._append(sheet.draft(facts), request)
 
     def arrived(
-        self, request: Ticket, arrived: Arrived, asked: RequestLabels, place: Endpoint
+        self, request: Ticket, arrived: Arrived, asked: RequestLabels, place: Endpoint, own: OwnRules = NO_RULES
     ) -> tuple[Ticket, ResponseLabels]:
         """The answer of a real server, with the recorder's redaction."""
         sheet, answer = Sheet(), arrived.answer
@@ -122,7 +122,7 @@ class Ledger:
         headers = [(name, self._redactor.header(name, value, response=True)) for name, value in answer.headers]
         body = self._redactor.body(answer.body, about)
         plain = as_stored([(name, value.content) for name, value in headers], exact=body.exact)
-        labels = response_labels(asked, answer.status, plain, body.content)
+        labels = own.response_labels(asked, answer.status, plain, body.content)
         members: dict[str, Any] = {}
         if body.content:
             members["body"] = sheet.apart(body, about.media_type, "" if body.decoded else about.coding)

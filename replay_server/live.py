@@ -9,6 +9,7 @@ from replay_server.ledger import Ledger
 from store.core.form import Asked, Endpoint
 from store.core.model import ErrorKind
 from store.labels.dialect import RequestLabels
+from store.labels.own import OwnRules
 from store.labels.wire import Response
 from store.ticket import Ticket
 
@@ -24,6 +25,7 @@ class Outing:
     sent: Asked
     ticket: Ticket
     labels: RequestLabels
+    own: OwnRules
     ledger: Ledger
     gone: Gone
     hear: Callable[[Iterable[bytes]], None]
@@ -32,7 +34,7 @@ class Outing:
     def answered(self, arrived: Arrived) -> Ticket:
         """An answer has come, whole or not."""
         if self.recorded is None:
-            self.recorded, told = self.ledger.arrived(self.ticket, arrived, self.labels, self.place)
+            self.recorded, told = self.ledger.arrived(self.ticket, arrived, self.labels, self.place, self.own)
             self.gone.status, self.gone.receipt = arrived.answer.status, told.receipt
             self.gone.tools = told.tools
             answer = arrived.answer

@@ -19,20 +19,20 @@ def opening(parent: Parent) -> Draft:
     return Draft(_opened("replay", parent))
 
 
-def child_opening(parent: Parent, mode: Mode, tag: str, redactor: Redactor) -> Draft:
+def child_opening(parent: Parent, mode: Mode, tag: str, redactor: Redactor, rules: str = LABEL_RULES) -> Draft:
     """Of a child run of a live mode's run. It has no name: that of a recorded child must go on to mean that one."""
     sheet = Sheet()
     label = [sheet.text(redactor.plain(CHILD)), sheet.text(redactor.plain(tag))]
-    return sheet.draft(_opened(mode, parent, [label]))
+    return sheet.draft(_opened(mode, parent, [label], rules))
 
 
-def _opened(mode: Mode, parent: Parent, labels: list[list[Text]] | None = None) -> RunOpen:
+def _opened(mode: Mode, parent: Parent, labels: list[list[Text]] | None = None, rules: str = LABEL_RULES) -> RunOpen:
     return RunOpen(
         origin="",
         mode=mode,
         recorder=f"edgetape/{store.__version__}",
         clock="system",
-        policies=Policies(redaction=RULES, classification=LABEL_RULES),
+        policies=Policies(redaction=RULES, classification=rules),
         agent=Agent(),
         labels=labels,
         parent=parent,

@@ -13,6 +13,7 @@ from replay_server.plan import Plan
 from replay_server.ventures.choice import Children
 from store.core.base import Base
 from store.core.redact import Redactor
+from store.labels.own import NO_RULES, OwnRules
 
 if TYPE_CHECKING:
     from replay_server.upstream import Dial
@@ -30,7 +31,8 @@ class LiveOptions:
     """What a live mode adds: its `plan`, and the way out.
 
     `roots` are PEM certificates that a server's own may lead to; `standins` what was put into the agent's environment
-    in place of credentials that are not there; with `children` "live" child runs go on as the mode's rules allow.
+    in place of credentials that are not there; `own` are the operator's rules for what a request is; with
+    `children` "live" child runs go on as the mode's rules allow.
     """
 
     plan: Plan
@@ -38,6 +40,7 @@ class LiveOptions:
     roots: bytes
     standins: Sequence[str] = ()
     children: Children = "recorded"
+    own: OwnRules = NO_RULES
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,11 +92,11 @@ class ReplayServer:
         )
         self._brood: Brood | None = None
         if options.live is not None:
-            mode = options.live.plan.mode
+            mode, rules = options.live.plan.mode, options.live.own.version
             self._brood = Brood(
                 self._ledger,
                 lambda draft: Ledger(writer, redactor, draft),
-                lambda parent, tag: child_opening(parent, mode, tape.names.get(tag, tag), redactor),
+                lambda parent, tag: child_opening(parent, mode, tape.names.get(tag, tag), redactor, rules),
             )
         self._upstream: Upstream | None = None
         self.admission = Admission(self.clients, options.token, options.owns_connection)
@@ -294,4 +294,5 @@ class ReplayServer:
 
 def _start(tape: Tape, told: LiveOptions) -> Start:
     """How a live mode begins. Raises NotAllowed."""
-    return replace(told.plan.start(tape), kept_back=told.standins, children_live=told.children == "live")
+    children_live = told.children == "live"
+    return replace(told.plan.start(tape), kept_back=told.standins, children_live=children_live, own=told.own)

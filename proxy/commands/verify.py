@@ -9,6 +9,7 @@ from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text
 from proxy.progress import progress
+from proxy.stores.policy import rules_at_hand
 from proxy.stores.vkey import verifier_key
 from proxy.talk import Talk
 from store.core import checkpoint
@@ -58,7 +59,9 @@ def command(context: click.Context, run: str | None, **given: Unpack[Given]) -> 
     shared: Shared = context.obj
     talk = Talk.of(context)
     held = None if given["held"] is None else _held(given["held"])
-    terms = Terms(verifier_key(given["key"]), held, _policy(given["policy"]), given["deep"], remembered(shared.keys))
+    own = tuple(rules_at_hand(shared, Path.cwd())) if given["deep"] else ()
+    key, policy = verifier_key(given["key"]), _policy(given["policy"])
+    terms = Terms(key, held, policy, given["deep"], own, remembered(shared.keys))
     with progress(talk, "verifying events", wanted=run is None and not given["as_json"]) as told:
         if run is not None and names_bundle(run):
             verdict = verify_bundle(Path(run), terms, told)

@@ -107,7 +107,7 @@ def carried_out(talk: Talk, shared: Shared, voyage: Voyage, confinement: "Confin
         registry = _consented(talk, reader, info, voyage)
         if registry is None:
             return declined(talk)
-        live = replace(_way_out(voyage, registry, confinement), standins=revived.standins)
+        live = replace(_way_out(shared, voyage, registry, confinement), standins=revived.standins)
         options = replace(voyage.options, live=live, secrets=redact.secrets_of(revived.environment))
         about = replace(voyage.about, name=info.name or None) if voyage.takes_name else voyage.about
         authority = Authority.open_or_create(shared.authority)
@@ -150,11 +150,14 @@ def _consented(talk: Talk, reader: "Reader", run: "RunInfo", voyage: Voyage) -> 
     return registry if consent.agree(talk, said, yes=voyage.terms.yes) else None
 
 
-def _way_out(voyage: Voyage, registry: Registry, confinement: "Confinement | Unconfined") -> LiveOptions:
+def _way_out(
+    shared: Shared, voyage: Voyage, registry: Registry, confinement: "Confinement | Unconfined"
+) -> LiveOptions:
     """What the server is told."""
     from proxy.confined.confinement import Unconfined
     from proxy.outbound.dial import route_of
     from proxy.outbound.ferry import Ferry, reach
+    from proxy.stores.policy import own_rules
     from store import trust
 
     ferry = None if isinstance(confinement, Unconfined) else confinement.ferry
@@ -163,4 +166,5 @@ def _way_out(voyage: Voyage, registry: Registry, confinement: "Confinement | Unc
         dial=reach(route_of(os.environ)) if ferry is None else Ferry(ferry).dial,
         roots=trust.server_roots(os.environ, voyage.terms.upstream_ca),
         children=voyage.terms.children,
+        own=own_rules(shared, Path.cwd()),
     )

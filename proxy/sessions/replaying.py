@@ -99,7 +99,8 @@ def server_of(
         mode: Mode = "replay" if options.live is None else options.live.plan.mode
         introduction = replace(about, mode=mode, workflow=run.workflow or None, parent=parent, bases=bases)
         folder = revival.folder or Path.cwd()
-        return run_open(introduction, revival.argv, folder, revival.environment, RULES, redactor)
+        rules = RULES if options.live is None else options.live.own.version
+        return run_open(introduction, revival.argv, folder, revival.environment, rules, redactor)
 
     told = replace(options, bases=bases, opening=opening, redactor=redactor)
     return ReplayServer(stage.reader, stage.writer, run, stage.authority, told)

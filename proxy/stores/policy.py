@@ -1,7 +1,7 @@
 """The policies that an operator sets: `edgetape.toml`, read and checked (docs/retention.md)."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from proxy.configuration import content, nearest, table
@@ -48,6 +48,11 @@ def own_rules(shared: Shared, folder: Path | None = None) -> OwnRules:
 
     Raises BadOwnRule, Misuse.
     """
+    return next(rules_at_hand(shared, folder), NO_RULES)
+
+
+def rules_at_hand(shared: Shared, folder: Path | None = None) -> Iterator[OwnRules]:
+    """Those of the project, and those of the settings file, as far as there are any. Raises BadOwnRule, Misuse."""
     places = [] if folder is None else [nearest(folder).path]
     places += [None if shared.is_default("config") and not shared.config.exists() else shared.config]
     for path in filter(None, places):
@@ -56,8 +61,7 @@ def own_rules(shared: Shared, folder: Path | None = None) -> OwnRules:
         except BadOwnRule as error:
             raise BadOwnRule(f"{path}: {error}", hint=error.hint) from error
         if found.rules:
-            return found
-    return NO_RULES
+            yield found
 
 
 def _ages(table: Mapping[str, object], where: str) -> dict[DataClass, Age]:

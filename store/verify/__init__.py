@@ -91,7 +91,7 @@ def verify(
         check = None
         wanted = 1 if run is not None or database.is_served(folder) else jobs or crew.worthwhile(folder)
         if wanted > 1:
-            team = stack.enter_context(Crew(folder, keys, connection, wanted, deep=terms.deep))
+            team = stack.enter_context(Crew(folder, keys, connection, wanted, terms.rules))
             check = team.check if team.begin() else None
         told = Backlog(folder, say).watched(progress)
         verdict = verify_records(SqliteRecords(connection, keys), run, terms, told, check=check)
@@ -126,7 +126,7 @@ def verify_records(
     remarks = annotations.strays(sorted(records.annotated() - set(runs)) if run is None else ())
     ties: list[family.Ties] = []
     bar = _Bar(progress, extent.expected)
-    for found in (check or partial(run_check.check_all, records, terms.deep))(runs, log, bar.add):
+    for found in (check or partial(run_check.check_all, records, terms.rules))(runs, log, bar.add):
         each = found.run
         committed = log.runs.get(each, ledger.Commitment())
         tally.add(found.tally)

@@ -25,6 +25,7 @@ from store.verify import run as run_check
 from store.verify.ledger import Ledger
 from store.verify.records import SqliteRecords
 from store.verify.run import Told, Verified
+from store.verify.terms import Rules
 
 ATTEMPTS = 200
 # What a process costs before it is of use is about what it takes to verify this much.
@@ -50,7 +51,7 @@ class Crew:
     transaction.
     """
 
-    def __init__(self, folder: Path, keys: Path, connection: Connection, jobs: int, *, deep: bool) -> None:
+    def __init__(self, folder: Path, keys: Path, connection: Connection, jobs: int, rules: Rules) -> None:
         self._folder, self._connection = folder, connection
         self._members: list[tuple[BaseProcess, Pipe]] = []
         # Not forked: a copy of this process would hold its threads' locks and its open database.
@@ -58,7 +59,7 @@ class Crew:
         with _uninterrupted():
             for _ in range(jobs):
                 ours, theirs = context.Pipe()
-                process = context.Process(target=_work, args=(folder, keys, theirs, deep), daemon=True)
+                process = context.Process(target=_work, args=(folder, keys, theirs, rules), daemon=True)
                 process.start()
                 theirs.close()
                 self._members.append((process, ours))
@@ -152,19 +153,19 @@ def _received(pipe: Pipe) -> object:
     return answer
 
 
-def _work(folder: Path, keys: Path, pipe: Pipe, deep: bool) -> None:
+def _work(folder: Path, keys: Path, pipe: Pipe, rules: Rules) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError), contextlib.closing(opened(folder)) as connection:
         try:
             with database.explained(folder):
                 while True:
-                    pipe.send(_answer(connection, keys, pipe, cast("Task | None", pipe.recv()), deep))
+                    pipe.send(_answer(connection, keys, pipe, cast("Task | None", pipe.recv()), rules))
         except EdgetapeError as error:
             pipe.send(error)
 
 
-def _answer(connection: Connection, keys: Path, pipe: Pipe, task: Task | None, deep: bool) -> object:
+def _answer(connection: Connection, keys: Path, pipe: Pipe, task: Task | None, rules: Rules) -> object:
     if task is None:
         database.begin_to_read(connection)
         return 0
     run, log = task
-    return run_check.check(SqliteRecords(connection, keys), run, log, pipe.send, deep=deep)
+    return run_check.check(SqliteRecords(connection, keys), run, log, pipe.send, rules)

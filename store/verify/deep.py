@@ -21,6 +21,7 @@ from store.core.model import Facts, HttpError, HttpRequest, HttpRequestEnd, Http
 from store.core.text import Apart, Headers, Text, pairs_in, text_bytes
 from store.labels import classify
 from store.labels.dialect import RequestLabels
+from store.labels.own import NO_RULES, OwnRules
 from store.labels.spelling import request_members, response_members
 from store.labels.wire import HeaderPairs, Request
 from store.verify.verdict import Tally
@@ -40,10 +41,11 @@ class Absent(Exception):  # it is no error: a body that is not there
 
 @dataclass(slots=True)
 class Deep:
-    """Judges the derived facts of one run, whose events come in order."""
+    """Judges the derived facts of one run, whose events come in order; `rules` are those that are at hand."""
 
     run: str
     tally: Tally
+    rules: Sequence[OwnRules] = (NO_RULES,)
     _asked: dict[int, RequestLabels] = field(default_factory=dict)
     _newer: set[str] = field(default_factory=set)
 
@@ -63,22 +65,24 @@ class Deep:
             self.tally.counts[UNCHECKED] += 1
 
     def _request(self, seq: int, facts: HttpRequest, contents: Contents) -> None:
-        if not self._knows(facts.rules):
+        rules = self._known(facts.rules)
+        if rules is None:
             return
         self._asked[seq] = classify.recorded(facts)
         request, sheet = _asked(facts, contents), Sheet()
         with self._readable(seq):
-            self._asked[seq] = classify.label(request)
+            self._asked[seq] = rules.label(request)
             self._compare(seq, facts, sheet, request_members(sheet, self._asked[seq]), contents)
 
     def _response(self, seq: int, facts: HttpResponse, contents: Contents) -> None:
         labels = self._asked.pop(facts.req, None)
-        if not self._knows(facts.rules) or labels is None:
+        rules = self._known(facts.rules)
+        if rules is None or labels is None:
             return
         headers = as_stored(_pairs(facts.headers, "/headers", contents), exact=facts.exact)
         body, sheet = _content(facts.body, "/body", contents), Sheet()
         with self._readable(seq):
-            members = response_members(sheet, classify.response_labels(labels, facts.status, headers, body))
+            members = response_members(sheet, rules.response_labels(labels, facts.status, headers, body))
             self._compare(seq, facts, sheet, members, contents)
 
     @contextmanager
@@ -91,19 +95,19 @@ class Deep:
         except Exception as error:  # noqa: BLE001  # as the recorder does, which then says nothing of them
             self.tally.find("V620", f"nothing can be derived from its bodies: {error}", self.run, seq)
 
-    def _knows(self, rules: str | None) -> bool:
-        """Whether these are our rules; nobody derived anything where there are none. An operator's own are not here, so
-        what they say is not judged.
+    def _known(self, rules: str | None) -> OwnRules | None:
+        """The rules of that name; nobody derived anything where there are none. What an operator's own said that are
+        not here is not judged.
         """
-        if rules is not None and rules.startswith(f"{classify.RULES}+"):
+        found = next((each for each in self.rules if each.version == rules), None)
+        if found is None and rules is not None and rules.startswith(f"{classify.RULES}+"):
             self.tally.counts[UNCHECKED] += 1
-            return False
-        if rules not in (None, classify.RULES) and rules not in self._newer:
+        elif found is None and rules is not None and rules not in self._newer:
             self._newer.add(rules)
             self.tally.newer.append(
                 f"run {self.run}: facts by the rules {rules[:64]!r}, which this program does not know"
             )
-        return rules == classify.RULES
+        return found
 
     def _compare(self, seq: int, facts: Facts, sheet: Sheet, members: Mapping[str, Any], contents: Contents) -> None:
         derived = _fitting(facts, members)

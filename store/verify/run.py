@@ -17,6 +17,7 @@ from store.verify.deep import Deep
 from store.verify.family import Ties
 from store.verify.ledger import Ledger
 from store.verify.records import CatalogueRow, Records
+from store.verify.terms import Rules
 from store.verify.verdict import Remarks, Tally
 
 TOLD_EVENTS = 256
@@ -42,15 +43,18 @@ class Verified:
     remarks: Remarks = annotations.NONE_OF_THEM
 
 
-def check_all(records: Records, deep: bool, runs: Iterable[str], log: Ledger, told: Told) -> Iterator[Verified]:
+def check_all(records: Records, rules: Rules, runs: Iterable[str], log: Ledger, told: Told) -> Iterator[Verified]:
     """Verifies one run after the other, as `check` does."""
-    return (check(records, run, log, told, deep=deep) for run in runs)
+    return (check(records, run, log, told, rules) for run in runs)
 
 
-def check(records: Records, run: str, log: Ledger, told: Told, *, deep: bool) -> Verified:
-    """Verifies a run of `records`; `log` has to know what the log says of it. `told` hears of so many events more."""
+def check(records: Records, run: str, log: Ledger, told: Told, rules: Rules) -> Verified:
+    """Verifies a run of `records`; `log` has to know what the log says of it. `told` hears of so many events more.
+
+    By `rules`, where there are any, what events say of bodies is derived again.
+    """
     tally, extent = Tally(), records.extent
-    facts = Deep(run, Tally()) if deep else None
+    facts = None if rules is None else Deep(run, Tally(), rules)
     bodies = BodyCheck(run, log, records) if extent.bodies else None
     said, spoken = _said(records, run, log)
     taken = 0

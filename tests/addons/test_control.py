@@ -16,6 +16,7 @@ from tests.addons.recording import Recording, recording
 from tests.support.provider import Provider
 
 HERE = "http://edgetape.internal"
+WORKER = {"name": "worker", "workflow": "nightly", "labels": {"part": "two", "team": "ours"}}
 
 
 def bodies(made: Recording, word: str = "last") -> list[tuple[str, object]]:
@@ -71,9 +72,10 @@ async def test_it_is_reached_by_connect_and_by_tls_as_well_and_is_never_dialled(
 
 
 async def test_a_child_run_is_opened_and_takes_what_names_it(tmp_path: Path, provider: Provider) -> None:
-    async with recording(tmp_path) as made:
+    labels = (("team", "the recorder's"), ("env", "test"))
+    async with recording(tmp_path, labels=labels) as made:
         async with httpx.AsyncClient(proxy=made.proxy) as client:
-            opened = (await client.post(f"{HERE}/v1/runs", json={"name": "worker"})).json()
+            opened = (await client.post(f"{HERE}/v1/runs", json=WORKER)).json()
             again = await client.post(f"{HERE}/v1/runs", json={"name": "worker"})
             unnamed = (await client.post(f"{HERE}/v1/runs")).json()
             name, _, value = opened["header"].partition(": ")
@@ -90,6 +92,7 @@ async def test_a_child_run_is_opened_and_takes_what_names_it(tmp_path: Path, pro
         assert isinstance(first, RunOpen)
         assert first.parent is not None
         assert first.parent.run == parent
+        assert (first.workflow, first.labels) == ("nightly", [["part", "two"], ["team", "ours"], ["env", "test"]])
 
 
 @pytest.mark.parametrize(
@@ -109,6 +112,9 @@ async def test_a_child_run_is_opened_and_takes_what_names_it(tmp_path: Path, pro
         (b"POST", "/v1/notes", (), b'{"kind": "decision"}', 400),
         (b"POST", "/v1/notes", (), b'{"kind": "decision", "kind": "state", "summary": "x"}', 400),
         (b"POST", "/v1/runs", (), b'{"name": 5}', 400),
+        (b"POST", "/v1/runs", (), b'{"labels": ["a"]}', 400),
+        (b"POST", "/v1/runs", (), b'{"labels": {"a": 1}}', 400),
+        (b"POST", "/v1/runs", (), b'{"workflow": null}', 400),
         (b"POST", "/v1/runs", (), b'{"name": "' + b"x" * 300 + b'"}', 400),
     ],
 )

@@ -3,8 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from store.core.model import HttpResponse, RunOpen
-from store.labels.own import parsed
+from store.labels.own import OwnRules, parsed
 from store.verify import Terms, verify
 from tests.addons.raw import ask, get
 from tests.addons.recording import recording
@@ -16,7 +18,7 @@ RULES = parsed(
 
 
 async def test_what_the_rules_said_is_on_record_with_their_digest_and_verifies(
-    tmp_path: Path, provider: Provider
+    tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with recording(tmp_path, own_rules=RULES) as made:
         for path in ("/orders/1", "/other"):
@@ -38,3 +40,11 @@ async def test_what_the_rules_said_is_on_record_with_their_digest_and_verifies(
     verdict = verify(tmp_path / "store", tmp_path / "keys", terms=Terms(deep=True))
     assert (verdict.findings, verdict.exit_code) == ((), 0)
     assert (dict(verdict.flags)["FACTS_UNCHECKED"] or 0) >= 2
+    # Where they are at hand, what they said is judged as well.
+    told = Terms(deep=True, own=(RULES,))
+    verdict = verify(tmp_path / "store", tmp_path / "keys", terms=told)
+    assert (verdict.findings, "FACTS_UNCHECKED" in dict(verdict.flags)) == ((), False)
+    monkeypatch.setattr(OwnRules, "version", RULES.version)  # others under the name of these
+    lying = parsed({"rules": [{"host": "127.0.0.1", "path": "/orders*", "tool": "refund"}]})
+    verdict = verify(tmp_path / "store", tmp_path / "keys", terms=Terms(deep=True, own=(lying,)))
+    assert {finding.code for finding in verdict.findings} == {"V620"}

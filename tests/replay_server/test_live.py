@@ -1,6 +1,7 @@
 """A fork that goes live: what reaches the real server, what the agent sees, what is recorded, and what never leaves."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from replay_server.registry import Registry
@@ -9,6 +10,8 @@ from store.core.draft import Draft
 from store.core.model import HttpResponse
 from store.core.redact import Redactor
 from store.exchange import exchanges
+from store.labels.own import parsed
+from store.verify import Terms, verify
 from tests.replay_server.forking import SECRET, ask, finished, forking, of_run, record_two
 from tests.replay_server.recording import Place, Recording, chat, completion, encode
 from tests.support.provider import Provider
@@ -75,6 +78,28 @@ async def test_what_no_rule_lets_out_is_refused_with_the_rule_that_would(place: 
     assert (report.exit_code, report.counts["refused"], provider.seen()) == (43, 1, ())
     assert report.verdict.startswith(f"REFUSED at step 2: POST {provider.url}/mail was not let out")
     assert str(Registry.of([rule]).rules[0]) == rule
+
+
+async def test_what_a_live_request_is_say_the_operators_own_rules_too(place: Place, provider: Provider) -> None:
+    own = parsed(
+        {"rules": [{"host": "127.0.0.1", "path": "/mail", "tool": "ask", "effect": "read", "receipt": "/target"}]}
+    )
+    options = forking(1, "tool=ask")
+    assert options.live is not None
+    options = replace(options, live=replace(options.live, own=own))
+    async with place.replaying(record_two(place, provider.url), options) as server:
+        await ask(server, "GET", f"{provider.url}/rows")
+        assert (await ask(server, "POST", f"{provider.url}/mail", b"{}")).startswith(b"HTTP/1.1 200 ")
+        refused = await ask(server, "POST", f"{provider.url}/other", b"{}")
+        await finished(server)
+    assert refused.startswith(b"HTTP/1.1 422 ")
+    _, (_, told, _), reader = of_run(place, server.run)
+    reader.close()
+    assert (told.facts.tool, told.facts.effect, told.facts.rules) == ("ask", "read", own.version)
+    assert told.response is not None
+    assert (told.response.receipt, told.response.rules) == ("/mail", own.version)
+    verdict = verify(place.store, place.keys, server.run, Terms(deep=True, own=(own,)))
+    assert (verdict.findings, "FACTS_UNCHECKED" in dict(verdict.flags)) == ((), False)
 
 
 async def test_an_effect_goes_out_once_with_a_key_and_its_receipt_is_kept(place: Place, provider: Provider) -> None:

@@ -46,9 +46,11 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A child run that is to be opened; without a name it goes by its id."""
+    """A child run that is to be opened; without a name it goes by its id. `labels` go before the recorder's own."""
 
     name: str = ""
+    workflow: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +193,18 @@ def _note(body: bytes) -> Noted:
 
 
 def _spawn(body: bytes) -> Spawned:
-    name = _object(body).get("name", "") if body.strip() else ""
-    if not isinstance(name, str) or len(name.encode("utf-8", "surrogateescape")) > describe.NAME_BYTES_MAX:
-        raise Malformed(f"name is a text of at most {describe.NAME_BYTES_MAX} bytes")
-    return Spawned(name)
+    said = _object(body) if body.strip() else {}
+    labels = said.get("labels", {})
+    if not isinstance(labels, dict) or len(labels) > describe.LABELS_MAX:
+        raise Malformed(f"labels is an object of at most {describe.LABELS_MAX} texts")
+    pairs = tuple((_short("a label's name", key), _short("a label", value)) for key, value in labels.items())
+    return Spawned(_short("name", said.get("name", "")), _short("workflow", said.get("workflow", "")), pairs)
+
+
+def _short(what: str, said: object) -> str:
+    if not isinstance(said, str) or len(said.encode("utf-8", "surrogateescape")) > describe.NAME_BYTES_MAX:
+        raise Malformed(f"{what} is a text of at most {describe.NAME_BYTES_MAX} bytes")
+    return said
 
 
 def _passed(body: bytes) -> Passed:

@@ -4,6 +4,7 @@ from typing import Any
 
 PROBLEM = "application/problem+json"
 NAME_BYTES_MAX = 200
+LABELS_MAX = 32
 
 JSON_NAMES: dict[type, str] = {str: "a text", list: "an array", bool: "true or false"}
 TITLES = {
@@ -22,11 +23,13 @@ edgetape records this run. What is told here goes into the recording, and is ans
   GET  /v1/random?bytes=16    random bytes
   GET  /v1/uuid               an id
   POST /v1/notes              {"kind": "decision", "summary": "..."}: what only the agent knows
-  POST /v1/runs               {"name": "..."}: opens a run for a part of this one
+  POST /v1/runs               {"name": "...", "workflow": "...", "labels": {"part": "two"}}: opens a run for a part
   GET  /v1/openapi.json       all of it, for programs
 """
 
 _TEXT = {"type": "string"}
+_SHORT = {"type": "string", "maxLength": NAME_BYTES_MAX}
+_LABELS = {"type": "object", "maxProperties": LABELS_MAX, "additionalProperties": _SHORT}
 _NOTES: dict[str, dict[str, Any]] = {
     "decision": {"summary": _TEXT},
     "state": {"name": _TEXT, "hash": _TEXT},
@@ -62,7 +65,7 @@ def openapi() -> dict[str, Any]:
             "/v1/notes": _post("Notes what only the agent knows", _note(), {"noted": _TEXT}),
             "/v1/runs": _post(
                 "Opens a child run; its requests carry the header that the answer names",
-                _object({"name": {"type": "string", "maxLength": NAME_BYTES_MAX}}),
+                _object({"name": _SHORT, "workflow": _SHORT, "labels": _LABELS}),
                 {"run": _TEXT, "name": _TEXT, "header": _TEXT},
             ),
             "/v1/rpc": _post(

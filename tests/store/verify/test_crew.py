@@ -41,7 +41,7 @@ def test_a_store_that_never_holds_still_is_read_by_one(sealed: Path, monkeypatch
 def test_all_of_them_read_the_moment_at_which_they_began(tmp_path: Path) -> None:
     with tape(tmp_path) as made:
         run = made.run([Call()], close=False)
-        with Crew(made.folder, made.keys, connection := crew.opened(made.folder), 2, deep=False) as team:
+        with Crew(made.folder, made.keys, connection := crew.opened(made.folder), 2, None) as team:
             database.begin_to_read(connection)
             made.note(run, b"before they all begin").result(30)
             assert team.begin()
@@ -55,7 +55,7 @@ def test_all_of_them_read_the_moment_at_which_they_began(tmp_path: Path) -> None
 def test_ctrl_c_is_left_to_the_caller(sealed: Path) -> None:
     with (
         contextlib.closing(crew.opened(sealed / "store")) as connection,
-        Crew(sealed / "store", sealed / "keys", connection, 1, deep=False) as team,
+        Crew(sealed / "store", sealed / "keys", connection, 1, None) as team,
     ):
         ((process, _),) = team._members
         assert process.pid is not None
@@ -68,7 +68,7 @@ def test_ctrl_c_is_left_to_the_caller(sealed: Path) -> None:
 def test_a_process_that_is_killed_is_said_in_a_sentence(sealed: Path) -> None:
     with (
         contextlib.closing(crew.opened(sealed / "store")) as connection,
-        Crew(sealed / "store", sealed / "keys", connection, 1, deep=False) as team,
+        Crew(sealed / "store", sealed / "keys", connection, 1, None) as team,
     ):
         assert team.begin()
         ((process, _),) = team._members
