@@ -55,7 +55,7 @@ def take_in(connection: Connection, logs: LiveLogs, arrivals: Sequence[Arrival],
 def _events(connection: Connection, logs: LiveLogs, arrival: Arrival) -> None:
     logs.found(connection, arrival.run)
     for seq, raw in enumerate(arrival.events):
-        envelopes.append(connection, arrival.run, seq, raw)
+        envelopes.append(logs.additions, arrival.run, seq, raw)
         kind = type_name(event.decode(raw).facts)
         journal.keep(connection, logs, arrival.run, seq, kind, arrival.openings.get(seq, ()))
 

@@ -16,7 +16,8 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,12 +40,14 @@ type Afterwards = Callable[[Connection], None]
 @dataclass(frozen=True, slots=True)
 class Work:
     """One thing to do: `prepare()` gives what is applied inside the transaction; `afterwards` runs once it is on
-    disk. What is done `alone` finds in its transaction only what is stored already.
+    disk. What is done `alone` finds in its transaction only what is stored already; what only `adds` to its runs
+    writes nothing by itself.
     """
 
     prepare: Prepare
     afterwards: Afterwards | None = None
     alone: bool = False
+    adds: bool = False
     ticket: Ticket = field(default_factory=Ticket)
 
 
@@ -82,9 +85,11 @@ class Committer:
         self._thread = threading.Thread(target=self._run, name="edgetape-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, prepare: Prepare, afterwards: Afterwards | None = None, *, alone: bool = False) -> Ticket:
+    def submit(
+        self, prepare: Prepare, afterwards: Afterwards | None = None, *, alone: bool = False, adds: bool = False
+    ) -> Ticket:
         """Queues work, as `Work` describes it."""
-        work = Work(prepare, afterwards, alone, Ticket(self._hurry.set))
+        work = Work(prepare, afterwards, alone, adds, Ticket(self._hurry.set))
         with self._gate:
             if not self._stopped:
                 self._queue.put(work)
@@ -178,20 +183,35 @@ class Committer:
         say.
         """
         ticket = prepared.work.ticket
-        self._connection.execute("SAVEPOINT work")
+        if not prepared.work.adds:
+            self._logs.additions.write(self._connection)  # it may read what was added before
         marks = self._logs.mark()
         try:
-            ticket.placed = prepared.apply(self._connection)
+            with contextlib.nullcontext() if prepared.work.adds else self._apart():
+                ticket.placed = prepared.apply(self._connection)
         except (*FAULTS, OSError):
             raise
         except Exception as error:
             if self._logs.is_flushed:  # it was alone, and all of it goes
                 raise _told(error) from error
-            self._connection.execute("ROLLBACK TO work")
             self._logs.undo(marks)
+            self._logs.additions.write(self._connection)  # what is read next must find it
             ticket.done.set_exception(_told(error))
-        self._connection.execute("RELEASE work")
         return not ticket.done.done()
+
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        """What is written inside is undone when it is refused."""
+        self._connection.execute("SAVEPOINT work")
+        try:
+            yield
+        except (*FAULTS, OSError):
+            raise
+        except Exception:
+            self._connection.execute("ROLLBACK TO work")
+            self._connection.execute("RELEASE work")
+            raise
+        self._connection.execute("RELEASE work")
 
     def _finish(self, work: Work) -> None:
         try:

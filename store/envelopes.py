@@ -8,6 +8,7 @@ import heapq
 from collections.abc import Iterator
 from operator import attrgetter
 
+from store.additions import Additions
 from store.cells import blob, exact, number, text
 from store.core import digest
 from store.database.connection import Connection
@@ -74,10 +75,10 @@ def runs(connection: Connection) -> set[str]:
     return {run for (run,) in connection.execute(query)}
 
 
-def append(connection: Connection, run: str, seq: int, raw: bytes) -> bytes:
-    """Writes an event behind those of its run, in the caller's transaction; its event_hash (32 bytes)."""
+def append(additions: Additions, run: str, seq: int, raw: bytes) -> bytes:
+    """Adds an event behind those of its run; its event_hash (32 bytes)."""
     hashed = digest.event_hash(raw)
-    connection.execute("INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)", (run, seq, hashed, raw))
+    additions.add("INSERT INTO events (run, seq, hash, event) VALUES (?, ?, ?, ?)", run, seq, hashed, raw)
     return hashed
 
 

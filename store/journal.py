@@ -101,9 +101,8 @@ def append(connection: Connection, logs: LiveLogs, run: str, weighed: Weighed, n
         raise InvalidEvent(f"run {run} is closed: nothing may follow")
     place = event.Place(run, last.seq + 1, last.hash.hex(), now.ts, max(last.mono_us, now.mono_us))
     appended = _insert(connection, logs, place, weighed)
-    connection.execute(
-        "UPDATE runs SET events = ?, steps = steps + ? WHERE id = ?",
-        (appended.seq + 1, weighed.is_step, run),
+    logs.additions.add(
+        "UPDATE runs SET events = ?, steps = steps + ? WHERE id = ?", appended.seq + 1, int(weighed.is_step), run
     )
     return appended
 
@@ -125,6 +124,7 @@ def closing(reason: CloseReason, partial: int, exit_code: int | None, *, dead: b
 
 def close_run(connection: Connection, logs: LiveLogs, run: str, facts: RunClose, now: Now) -> Appended:
     """Writes run.close, its leaf and the end of the lease. `n`, `head`, `root` and `counts` are filled in here."""
+    logs.additions.write(connection)
     tree = merkle.Tree()
     counts: dict[str, int] = {}
     last = b""
@@ -140,6 +140,7 @@ def close_run(connection: Connection, logs: LiveLogs, run: str, facts: RunClose,
         "counts": [[kind, count] for kind, count in sorted(counts.items())],
     }
     appended = append(connection, logs, run, Weighed(members), now)
+    logs.additions.write(connection)
     log.append(
         connection,
         now.ts,
@@ -150,12 +151,12 @@ def close_run(connection: Connection, logs: LiveLogs, run: str, facts: RunClose,
     return appended
 
 
-def drop_pending(connection: Connection, run: str, req: int, weighed: Weighed) -> None:
+def drop_pending(logs: LiveLogs, run: str, req: int, weighed: Weighed) -> None:
     """Deletes the pieces of a stream that its finished event now holds."""
     if weighed.members["type"] == "http.request.end":
-        pending.drop(connection, run, req, upload=True)
+        pending.drop(logs.additions, run, req, upload=True)
     elif weighed.members["type"] in ("http.response", "http.error"):
-        pending.drop(connection, run, req, upload=False)
+        pending.drop(logs.additions, run, req, upload=False)
 
 
 def note_heads(connection: Connection, ts: str) -> None:
@@ -175,7 +176,7 @@ def keep(
     veil = logs.keys(connection, run).veil
     for opening in opened:
         place = logs.add(connection, run, f"{kind}{opening.pointer}", opening.content)
-        openings.add(connection, run, seq, opening, place, veil)
+        openings.add(logs.additions, run, seq, opening, place, veil)
 
 
 def _insert(connection: Connection, logs: LiveLogs, place: event.Place, weighed: Weighed) -> Appended:
@@ -187,7 +188,7 @@ def _insert(connection: Connection, logs: LiveLogs, place: event.Place, weighed:
         raw = event.encode(place, members)
     except Malformed as error:
         raise InvalidEvent(f"not an event: {error}") from error
-    hashed = envelopes.append(connection, place.run, place.seq, raw)
+    hashed = envelopes.append(logs.additions, place.run, place.seq, raw)
     if opened:
         keep(connection, logs, place.run, place.seq, str(members["type"]), opened)
     logs.recall.heads[place.run] = Head(place.seq, hashed, str(members["type"]), place.mono_us)

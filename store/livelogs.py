@@ -11,7 +11,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store import payloads
+from store import additions, payloads
+from store.additions import Additions
 from store.core.draft import Bytes
 from store.core.errors import StoreUnusable
 from store.core.redact import Long
@@ -26,7 +27,13 @@ LOGS_MAX = 64
 IDLE_S_MAX = 600.0
 _FLUSH_BYTES = 1 << 20  # of a long body: what a frame holds
 
-type Marks = Mapping[str, Mark]
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """A state of all logs, and of what was added."""
+
+    logs: Mapping[str, Mark]
+    additions: additions.Mark
 
 
 @dataclass(slots=True)
@@ -44,6 +51,7 @@ class LiveLogs:
 
     def __init__(self, vault: Vault) -> None:
         self.recall = Recall()
+        self.additions = Additions()
         self._vault = vault
         self._live: dict[str, _Live] = {}
         self._touched: dict[str, Mark] = {}  # and how each was when the transaction came to it
@@ -84,16 +92,18 @@ class LiveLogs:
 
     def mark(self) -> Marks:
         """The state now, for `undo` in the same transaction."""
-        return {run: self._live[run].log.mark() for run in self._touched}
+        return Marks({run: self._live[run].log.mark() for run in self._touched}, self.additions.mark())
 
     def undo(self, marks: Marks) -> None:
         """Forgets what was added since."""
         self.recall.forget()
+        self.additions.undo(marks.additions)
         for run, first in self._touched.items():
-            self._live[run].log.undo(marks.get(run, first))
+            self._live[run].log.undo(marks.logs.get(run, first))
 
     def flush(self, connection: Connection) -> None:
         """Stores what was added, before the commit."""
+        self.additions.write(connection)
         for run in self._touched:
             self._flush(connection, run)
 
@@ -115,6 +125,7 @@ class LiveLogs:
     def rollback(self) -> None:
         """Nothing since the last commit is."""
         self.recall.forget()
+        self.additions.forget()
         for run in self._touched:
             self._live[run].log.rollback()
         self._touched, self._flushed = {}, {}

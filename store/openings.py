@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 
+from store.additions import Additions
 from store.cells import blob, exact, number, text
 from store.core import digest
 from store.core.draft import Opening
@@ -21,6 +22,8 @@ from store.sealed.openings import OpeningBlock, Row
 from store.sealed.order import ordered
 
 _BLOCKS_KEPT = 8
+_INSERT = "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)"
+_INSERT_PLACE = "INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)"
 _OPENINGS = (
     f"SELECT {number('o.seq')}, {text('o.pointer')}, {blob('o.salt')}, {blob('o.sha256')},"
     f" {number('o.length')}, CAST(p.place AS INTEGER) FROM openings o"
@@ -93,10 +96,11 @@ def runs(connection: Connection) -> set[str]:
     return {run for (run,) in connection.execute(query)}
 
 
-def add(connection: Connection, run: str, seq: int, opening: Opening, place: int, veil: Veil) -> None:
-    """Writes the opening of a body that stands at `place`, in the caller's transaction."""
+def add(additions: Additions, run: str, seq: int, opening: Opening, place: int, veil: Veil) -> None:
+    """Adds the opening of a body that stands at `place`."""
     salt, sha256 = veil.kept(seq, opening.pointer, opening.salt, opening.sha256)
-    _insert(connection, (run, seq, opening.pointer), salt, sha256, len(opening.content), place)
+    additions.add(_INSERT, run, seq, opening.pointer, salt, sha256, len(opening.content))
+    additions.add(_INSERT_PLACE, run, seq, opening.pointer, place)
 
 
 def delete(connection: Connection, run: str) -> None:
@@ -200,9 +204,6 @@ def _insert(
     length: int,
     place: int | None,
 ) -> None:
-    connection.execute(
-        "INSERT INTO openings (run, seq, pointer, salt, sha256, length) VALUES (?, ?, ?, ?, ?, ?)",
-        (*key, salt, sha256, length),
-    )
+    connection.execute(_INSERT, (*key, salt, sha256, length))
     if place is not None:
-        connection.execute("INSERT INTO payloads (run, seq, pointer, place) VALUES (?, ?, ?, ?)", (*key, place))
+        connection.execute(_INSERT_PLACE, (*key, place))

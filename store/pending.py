@@ -7,19 +7,26 @@ Rules kept here:
 import contextlib
 from collections.abc import Iterator
 
+from store.additions import Additions
 from store.core.errors import Malformed
 from store.database.connection import Connection
+from store.livelogs import LiveLogs
 from store.vault import RunKeys
 
 UPLOAD = "upload"
+_INSERT = "INSERT INTO pending (run, req, part, number, piece) VALUES (?, ?, ?, ?, ?)"
 _LABEL = "edgetape/pending/v1"
 
 
-def keep(connection: Connection, keys: RunKeys, req: int, part: str, piece: bytes) -> None:
-    """Keeps the next piece of one part of a stream, in the caller's transaction."""
-    query = "SELECT COALESCE(MAX(number) + 1, 0) FROM pending WHERE run = ? AND req = ? AND part = ?"
-    ((number,),) = connection.execute(query, (keys.run, req, part)).fetchall()
-    _insert(connection, keys, req, part, number, piece)
+def keep(connection: Connection, logs: LiveLogs, run: str, req: int, part: str, piece: bytes) -> None:
+    """Adds the next piece of one part of a stream."""
+    keys, numbers = logs.keys(connection, run), logs.recall.pieces
+    number = numbers.get((run, req, part), -1)
+    if number < 0:
+        query = "SELECT COALESCE(MAX(number) + 1, 0) FROM pending WHERE run = ? AND req = ? AND part = ?"
+        ((number,),) = connection.execute(query, (run, req, part)).fetchall()
+    numbers[run, req, part] = number + 1
+    logs.additions.add(_INSERT, *_row(keys, req, part, number, piece))
 
 
 def part(connection: Connection, keys: RunKeys, req: int, part: str) -> bytes:
@@ -27,10 +34,10 @@ def part(connection: Connection, keys: RunKeys, req: int, part: str) -> bytes:
     return b"".join(piece for _, piece in _pieces(connection, keys, req, part))
 
 
-def drop(connection: Connection, run: str, req: int, *, upload: bool) -> None:
+def drop(additions: Additions, run: str, req: int, *, upload: bool) -> None:
     """Deletes the pieces of an upload, or of an answer, that its event holds now."""
     operator = "=" if upload else "<>"
-    connection.execute(f"DELETE FROM pending WHERE run = ? AND req = ? AND part {operator} ?", (run, req, UPLOAD))
+    additions.drop(f"DELETE FROM pending WHERE run = ? AND req = ? AND part {operator} ?", run, req, UPLOAD)
 
 
 def drop_all(connection: Connection, run: str) -> None:
@@ -45,7 +52,7 @@ def move(connection: Connection, old: RunKeys, new: RunKeys) -> int:
     kept = [(req, name, *each) for req, name in parts for each in _pieces(connection, old, req, name)]
     drop_all(connection, old.run)
     for each in kept:
-        _insert(connection, new, *each)
+        connection.execute(_INSERT, _row(new, *each))
     return len({req for req, _ in parts})
 
 
@@ -56,11 +63,8 @@ def _pieces(connection: Connection, keys: RunKeys, req: int, part: str) -> Itera
             yield number, keys.pieces.open(piece, _about(keys, req, part, number))
 
 
-def _insert(connection: Connection, keys: RunKeys, req: int, part: str, number: int, piece: bytes) -> None:
-    connection.execute(
-        "INSERT INTO pending (run, req, part, number, piece) VALUES (?, ?, ?, ?, ?)",
-        (keys.run, req, part, number, keys.pieces.close(piece, _about(keys, req, part, number))),
-    )
+def _row(keys: RunKeys, req: int, part: str, number: int, piece: bytes) -> tuple[str, int, str, int, bytes]:
+    return keys.run, req, part, number, keys.pieces.close(piece, _about(keys, req, part, number))
 
 
 def _about(keys: RunKeys, req: int, part: str, number: int) -> bytes:

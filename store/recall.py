@@ -22,12 +22,14 @@ class Head:
 
 @dataclass(slots=True)
 class Recall:
-    """By run: its last event, and its keys."""
+    """By run: its last event, and its keys; and the number of the next piece of each part of a stream."""
 
     heads: dict[str, Head] = field(default_factory=dict)
     keys: dict[str, RunKeys] = field(default_factory=dict)
+    pieces: dict[tuple[str, int, str], int] = field(default_factory=dict)
 
     def forget(self) -> None:
         """A transaction has ended, or a part of it was undone."""
         self.heads.clear()
         self.keys.clear()
+        self.pieces.clear()

@@ -119,7 +119,7 @@ class Writer:
                 raise InvalidEvent(f"no {weighed.members['type']} belongs to another event")
             return lambda connection: self._append(connection, run, weighed, link, after)
 
-        return self._committer.submit(prepare, alone=draft.is_long)
+        return self._committer.submit(prepare, alone=draft.is_long, adds=not draft.is_long)
 
     def piece(self, run: str, request: Ticket, part: Part, redacted: Redacted) -> Ticket:
         """Keeps a piece of a stream that is still open, until its outcome is appended.
@@ -133,9 +133,9 @@ class Writer:
             return apply
 
         def apply(connection: Connection) -> None:
-            pending.keep(connection, self._logs.keys(connection, run), request.seq, part, redacted.content)
+            pending.keep(connection, self._logs, run, request.seq, part, redacted.content)
 
-        return self._committer.submit(prepare)
+        return self._committer.submit(prepare, adds=True)
 
     def close_run(self, run: str, reason: CloseReason, *, exit_code: int | None = None) -> Ticket:
         """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint.
@@ -203,7 +203,7 @@ class Writer:
     ) -> journal.Appended:
         linked = weighed.linked(link, after.seq)
         appended = journal.append(connection, self._logs, run, linked, self._clock(run))
-        journal.drop_pending(connection, run, after.seq, linked)
+        journal.drop_pending(self._logs, run, after.seq, linked)
         return appended
 
     def _close(

@@ -72,7 +72,11 @@ class Request:
 
     def header(self, name: str) -> str:
         """The first field of that name, "" without one."""
-        return _header(self.headers, name)
+        return self._fields.get(name.encode(), b"").decode("latin-1").strip()
+
+    @cached_property
+    def _fields(self) -> dict[bytes, bytes]:
+        return _firsts(self.headers)
 
     @cached_property
     def _target(self) -> str:
@@ -131,7 +135,11 @@ class Response:
 
     def header(self, name: str) -> str:
         """The first field of that name, "" without one."""
-        return _header(self.headers, name)
+        return self._fields.get(name.encode(), b"").decode("latin-1").strip()
+
+    @cached_property
+    def _fields(self) -> dict[bytes, bytes]:
+        return _firsts(self.headers)
 
 
 def _framed(kind: str, said: dict[str, Json]) -> dict[str, Json]:
@@ -144,9 +152,9 @@ def _framed(kind: str, said: dict[str, Json]) -> dict[str, Json]:
         return {}
 
 
-def _header(headers: HeaderPairs, name: str) -> str:
-    wanted = name.encode()
-    return next((value.decode("latin-1").strip() for given, value in headers if given.lower() == wanted), "")
+def _firsts(headers: HeaderPairs) -> dict[bytes, bytes]:
+    """The first field of each name, in lower case."""
+    return {name.lower(): value for name, value in reversed(headers)}
 
 
 def _content(headers: HeaderPairs, body: bytes) -> bytes:

@@ -9,6 +9,7 @@ Rules kept here:
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from store.core import frames, unpacking
 from store.core.coding import content_encoding
@@ -52,7 +53,7 @@ class Content:
     @property
     def media_type(self) -> str:
         """The type without its parameters, in lower case; "" where there is none."""
-        return self.described.partition(b";")[0].strip().lower().decode("latin-1")
+        return _media_type(self.described)
 
     @property
     def is_textual(self) -> bool:
@@ -73,6 +74,11 @@ class Content:
     def is_stream(self) -> bool:
         """Whether it is a stream of events, one or more lines each."""
         return self.media_type in _STREAMS
+
+
+@lru_cache(256)
+def _media_type(described: bytes) -> str:
+    return described.partition(b";")[0].strip().lower().decode("latin-1")
 
 
 def redacted(raw: bytes, about: Content, known: Known) -> Generator[None, None, Redacted]:

@@ -87,7 +87,9 @@ class Known:
         for table in self._tables:
             for secret, spelled in tuple(table.items()):
                 for needle in spelled:
-                    yield from _occurrences(content, start, stop, secret, needle)
+                    at = content.find(needle.raw, start, stop + len(needle.raw) - 1)
+                    if at >= 0:
+                        yield from _occurrences(content, at, stop, secret, needle)
 
     def _is_known(self, secret: bytes) -> bool:
         return any(secret in table for table in self._tables)

@@ -45,7 +45,7 @@ def _named(content: bytes, start: int, stop: int) -> Iterator[Span]:
     lowered = window.lower()
     near = _before_values(lowered)
     for stem in values.STEMS:
-        if near is None or stem in near or stem.endswith(b" "):
+        if stem in lowered and (near is None or stem in near or stem.endswith(b" ")):
             for place in _places(lowered, stem, stop - start):
                 span = values.after(content, start + place, stem)
                 if span is not None:
@@ -74,7 +74,7 @@ def _in_urls(content: bytes, window: bytes, start: int, stop: int, near: bytes |
         if span is not None:
             yield span
     for hint in addresses.PATH_HINTS:
-        for place in _places(window, hint, stop - start):
+        for place in _places(window, hint, stop - start) if hint in window else ():
             yield from addresses.path_token(content, max(0, start + place - 8), start + place + 320)
     if b"?" not in window and b"&" not in window:
         return
@@ -87,7 +87,8 @@ def _in_urls(content: bytes, window: bytes, start: int, stop: int, near: bytes |
 
 
 def _private_keys(content: bytes, start: int, stop: int) -> Iterator[Span]:
-    for place in _places(content[start : stop + _OVER_BYTES], b"-----BEGIN", stop - start):
+    window = content[start : stop + _OVER_BYTES]
+    for place in _places(window, b"-----BEGIN", stop - start) if b"-----BEGIN" in window else ():
         begin = _KEY_BEGIN.match(content, start + place)
         if begin is not None:
             end = content.find(_KEY_END, begin.end(), begin.end() + _KEY_BYTES_MAX)
