@@ -1,4 +1,5 @@
-"""How fast a process that records may be: an optimised interpreter, uvloop, and a collector that looks less often.
+"""How fast a process that records may be: an optimised interpreter, uvloop, a collector that looks less often, and
+threads that take short turns.
 
 EDGETAPE_PLAIN=1 leaves all of it out, for whoever wants to know whether a fault lies here. So does a system that has
 no uvloop, such as Windows.
@@ -18,6 +19,9 @@ if TYPE_CHECKING:  # this is loaded before it is known what will be needed
 PLAIN_VARIABLE = "EDGETAPE_PLAIN"
 RECORDING = frozenset(("record", "proxy"))
 _YOUNG_MAX = 20_000
+# How long the writer's thread may keep the interpreter from the event loop, which asks for it anew at every callback: a
+# stream whose pieces come in while much is written would wait for each of them in turn.
+_TURN_S_MAX = 0.0005
 
 
 def is_plain() -> bool:
@@ -59,7 +63,10 @@ def loop_factory() -> "Callable[[], asyncio.AbstractEventLoop] | None":
 
 
 def settle() -> None:
-    """What is loaded by now stays: the collector need not look at it again, and looks less often at what comes."""
+    """What is loaded by now stays: the collector need not look at it again, and looks less often at what comes. No
+    thread keeps the interpreter for long.
+    """
     if not is_plain():
         gc.freeze()
         gc.set_threshold(_YOUNG_MAX, *gc.get_threshold()[1:])
+        sys.setswitchinterval(_TURN_S_MAX)
