@@ -52,6 +52,7 @@ def members(taken: Excerpt, report: Report, *, proofs: bool, bodies: bool) -> li
         sorted(taken.runs),
         proofs=proofs,
         bodies=bodies,
+        annotated=any(each.name == manifest.ANNOTATIONS for each in evidence),
         anchored=taken.anchored.anchors,
         verifier=_digest(verifier()),
     )

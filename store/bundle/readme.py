@@ -22,7 +22,8 @@ Holds the recording of:
 
     {verifier}
 
-   Exit status: 0 VERIFIED, 20 INVALID, 30 INCOMPLETE, 2 usage, 3 could not run.
+   Exit status: 0 VERIFIED, 10 VERIFIED, but annotations are not as they ought to be,
+   20 INVALID, 30 INCOMPLETE, 2 usage, 3 could not run.
 
 2. Who signed it? The key in the file vkey is a convenience. It proves nothing until you
    have got the same line on another way: then give it as --pin.
@@ -76,7 +77,7 @@ _TAIL = """
     hashes.txt       the hash of each, so that a changed one can be named
     checkpoint       size and root of the log, signed (evidence)
     {log}
-{bodies}{anchors}    report.html, report.json   a view for reading. Not evidence, and not signed.
+{bodies}{annotations}{anchors}    report.html, report.json   a view for reading. Not evidence, and not signed.
     manifest.json    every other file with its SHA-256 and length. Not signed.
 
    How hashes, log and signature hang together is told byte by byte in docs/format.md
@@ -92,13 +93,27 @@ _BODY_LINES = """\
 """
 
 
+_ANNOTATION_LINE = """\
+    annotations.ndjson  what people said about events, each naming the hash of the one
+                     before it, with salt and text where these are there (evidence)
+"""
 _ANCHOR_LINE = """\
     anchors/         what time stamp authorities and witnesses gave (evidence)
 """
 
 
-def text(runs: Sequence[str], *, proofs: bool, bodies: bool, anchored: Mapping[int, Anchored], verifier: str) -> bytes:
-    """The whole text; `anchored` are the anchors by position, `verifier` is the SHA-256 (hex) of verify.py."""
+def text(
+    runs: Sequence[str],
+    *,
+    proofs: bool,
+    bodies: bool,
+    annotated: bool = False,
+    anchored: Mapping[int, Anchored],
+    verifier: str,
+) -> bytes:
+    """The whole text; `annotated` says whether there are annotations, `anchored` are the anchors by position,
+    `verifier` is the SHA-256 (hex) of verify.py.
+    """
     stamps = [(at, each.size) for at, each in sorted(anchored.items()) if each.kind == "rfc3161"]
     commands = "".join(_STAMP.format(position=position, size=size) for position, size in stamps)
     parts = [
@@ -110,6 +125,7 @@ def text(runs: Sequence[str], *, proofs: bool, bodies: bool, anchored: Mapping[i
             number=5 if stamps else 4,
             log=_PROOFS_LINE if proofs else _LOG_LINE,
             bodies=_BODY_LINES if bodies else "",
+            annotations=_ANNOTATION_LINE if annotated else "",
             anchors=_ANCHOR_LINE if anchored else "",
         ),
     ]

@@ -546,10 +546,9 @@ def check_remarks(
             out.need(note["event_hash"] in events.get(seq, ()), "V702", f"annotation {number}", run, seq)
             erased = any(number < count and about in (None, seq) for count, about in gone)
             fair = text is None if erased else text is not None or not words
-            raw = (text or "").encode()
-            fair = fair and (
-                text is None or committed(line["salt"], sha256(raw).digest(), len(raw)) == note["text"]["body"]
-            )
+            if text is not None:
+                opened = committed(line["salt"], sha256(text.encode()).digest(), len(text.encode()))
+                fair = fair and note.get("text") == {"body": opened}
             out.need(fair, "V704", f"the text of annotation {number} is not what it commits to", run, seq)
             out.counts["ANNOTATIONS_ERASED"] += words and erased and text is None
             out.counts["ANNOTATIONS_WITHHELD"] += not words

@@ -11,6 +11,7 @@ from store.core.checkpoint import Checkpoint
 from tests.store.bundle.parcel import Parcel, Record
 
 EVENTS, LEAVES, OPENINGS = "events.ndjson", "log.ndjson", "openings.ndjson"
+ANNOTATIONS = "annotations.ndjson"
 VALUES: tuple[object, ...] = (
     0,
     1,
@@ -65,12 +66,16 @@ class Forger:
     def edit(self) -> None:
         """Another value in one record."""
         name = self.source.choice(
-            [each for each in (EVENTS, EVENTS, LEAVES, OPENINGS) if self.parcel.members.get(each)]
+            [each for each in (EVENTS, EVENTS, LEAVES, OPENINGS, ANNOTATIONS) if self.parcel.members.get(each)]
         )
         lines = self.parcel.lines(name)
         at = self.source.choice((0, len(lines) - 1, self.source.randrange(len(lines))))
-        record = loose(lines[at])
-        member = self.source.choice([each for each in record if name == OPENINGS or each in MEMBERS] or ["v"])
+        whole = loose(lines[at])
+        record = whole
+        if name == ANNOTATIONS and self.source.random() < 0.7 and isinstance(whole.get("annotation"), dict):
+            record = cast("Record", whole["annotation"])
+        free = name in (OPENINGS, ANNOTATIONS)
+        member = self.source.choice([each for each in record if free or each in MEMBERS] or ["v"])
         old = record.get(member)
         if isinstance(old, int) and self.source.random() < 0.5:
             record[member] = max(0, old + self.source.choice((-2, -1, 1, 2)))
@@ -78,13 +83,13 @@ class Forger:
             record.pop(member, None)
         else:
             record[member] = self.source.choice(VALUES)
-        lines[at] = spelled(record) if self.source.random() < 0.95 else lines[at] + b" "
+        lines[at] = spelled(whole) if self.source.random() < 0.95 else lines[at] + b" "
         self.parcel.put_lines(name, lines)
 
     def move(self) -> None:
         """A line out, twice, or elsewhere."""
         name = self.source.choice(
-            [each for each in (EVENTS, LEAVES, OPENINGS, "hashes.txt") if self.parcel.members.get(each)]
+            [each for each in (EVENTS, LEAVES, OPENINGS, "hashes.txt", ANNOTATIONS) if self.parcel.members.get(each)]
         )
         lines = self.parcel.lines(name)
         line = lines.pop(self.source.randrange(len(lines)))

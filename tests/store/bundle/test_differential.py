@@ -1,14 +1,18 @@
 """Two verifiers, one verdict: whatever somebody does to a bundle, verify.py ends as `edgetape verify` does."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from store.bundle.proof import verify_bundle
+from store.reader import Reader
+from store.writer import Writer
 from tests.store.bundle.forger import Forger
 from tests.store.bundle.parcel import Parcel, export, judge
 from tests.support.sample import Sample
+from tests.support.tape import Tape
 
 
 @pytest.mark.timeout(3000)
@@ -24,6 +28,13 @@ from tests.support.sample import Sample
 def test_a_forged_bundle_is_judged_alike(
     words: Sequence[str], proofs: bool, bodies: bool, recorded: Path, sample: Sample, tmp_path: Path
 ) -> None:
+    with contextlib.closing(Writer.open(recorded, recorded.parent / "keys")) as writer:
+        made = Tape(recorded, recorded.parent / "keys", writer)
+        with Reader.open(recorded, made.keys) as reader:
+            runs = [reader.identify(word) for word in words]
+        for run in runs:
+            made.annotate(run, 1, "about the first request")
+            made.annotate(run, 3, "about the second")
     raw = export(recorded, *words, proofs=proofs, bodies=bodies)
     path, source = tmp_path / "forged.zip", sample.source()
     ends = []
