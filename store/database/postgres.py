@@ -245,14 +245,16 @@ def _told() -> Iterator[None]:
 def _sentence(error: psycopg.Error) -> str:
     """What the server says without its details, which may quote a row; or the first line of what psycopg says."""
     said = error.diag.message_primary or next(iter(str(error).splitlines()), "") or "it says nothing"
-    return said.strip().rstrip(".")
+    return " ".join(said.split()).rstrip(".")
 
 
 def _hint(error: psycopg.Error) -> str:
     state = error.sqlstate or ""
     found = next((hint for code, hint in _HINTS.items() if state.startswith(code)), "")
-    if not found and "password" in str(error):
-        return _HINTS["28"]
+    if not found and isinstance(error, psycopg.OperationalError):  # which has no state before there is a session
+        found = next(
+            (_HINTS[code] for code, word in (("28", "password"), ("3D", 'database "')) if word in str(error)), ""
+        )
     lost = state[:2] in {"", "08", "57"} and isinstance(error, psycopg.OperationalError)
     return found or ("see that the server runs, and that this machine reaches it" if lost else "")
 
