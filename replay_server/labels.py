@@ -1,6 +1,9 @@
 """What a request is: the labels that a recorder gives it, for one that is compared."""
 
+from typing import Any
+
 from store.core.form import Asked
+from store.core.model import HttpRequest, HttpResponse
 from store.labels.dialect import RequestLabels
 from store.labels.own import NO_RULES, OwnRules
 from store.labels.wire import Request
@@ -27,3 +30,19 @@ def labels(asked: Asked, own: OwnRules = NO_RULES) -> RequestLabels:
         asked.body,
     )
     return own.label(request)
+
+
+def of_request(like: HttpRequest) -> dict[str, Any]:
+    """The labels of a recorded request, as far as they are short enough to stand in an envelope.
+
+    They are not derived from what is recorded here, so no rules are named.
+    """
+    names = ("kind", "boundary", "effect", "operation", "tool", "model")
+    return {name: value for name in names if isinstance(value := getattr(like, name), str)}
+
+
+def of_answer(like: HttpResponse) -> dict[str, Any]:
+    """The same of a recorded answer. Its receipt is none of ours: a replay does nothing."""
+    texts = {name: value for name in ("model", "stop") if isinstance(value := getattr(like, name), str)}
+    tools = like.tools if all(isinstance(tool, str) for tool in like.tools or ()) else None
+    return {**texts, "usage": like.usage, "tools": tools}

@@ -4,13 +4,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from replay_server import labels as known
 from replay_server.answer import Arrived, Live, Recorded, Reply, build
 from replay_server.normalise import Told
 from replay_server.report import Report
 from store.core import chunks, digest, rpc, websocket
 from store.core.coding import as_stored
 from store.core.control.calls import NoteKind, Passed, ValueKind
-from store.core.draft import Draft, Sheet, altered
+from store.core.draft import Draft, Elsewhere, Sheet, altered
 from store.core.form import Endpoint, Pairs, first
 from store.core.model import (
     CloseReason,
@@ -56,11 +57,18 @@ class Ledger:
         self._watch(self._newest)
 
     def request(
-        self, told: Told, http_version: str, like: HttpRequest | None, labels: RequestLabels | None = None
+        self,
+        told: Told,
+        http_version: str,
+        like: HttpRequest | None,
+        labels: RequestLabels | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> Ticket:
-        """A request; `like` is the recorded one that answers it, whose labels it takes unless it has its own."""
+        """A request; `like` is the recorded one that answers it, whose labels it takes unless it has its own, and
+        `elsewhere` where the body of that is kept.
+        """
         sheet, place = Sheet(), told.endpoint
-        members: dict[str, Any] = {} if like is None else _labels(like)
+        members: dict[str, Any] = {} if like is None else known.of_request(like)
         if labels is not None:
             members = request_members(sheet, labels)
         if told.body.content:
@@ -68,7 +76,10 @@ class Ledger:
             media_type = first(asked.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
             members |= {
                 "body": sheet.apart(
-                    told.body, media_type, first(asked.headers, b"content-encoding").decode("latin-1").lower()
+                    told.body,
+                    media_type,
+                    first(asked.headers, b"content-encoding").decode("latin-1").lower(),
+                    elsewhere,
                 ),
                 "exact": told.body.exact,
                 "wire_bytes": None if told.body.exact else told.body.wire_bytes,
@@ -87,14 +98,23 @@ class Ledger:
         )
         return self._append(sheet.draft(facts))
 
-    def response(self, request: Ticket, served: Recorded, ended: Ended, like: HttpResponse | None = None) -> None:
-        """What was served, and how that ended; `like` is the recorded answer, whose labels it takes."""
+    def response(
+        self,
+        request: Ticket,
+        served: Recorded,
+        ended: Ended,
+        like: HttpResponse | None = None,
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        """What was served, and how that ended; `like` is the recorded answer, whose labels it takes, and `elsewhere`
+        where its body is kept.
+        """
         sheet = Sheet()
-        members: dict[str, Any] = {} if like is None else _answer_labels(like)
+        members: dict[str, Any] = {} if like is None else known.of_answer(like)
         if served.body:
             media_type = first(served.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
             coding = first(served.headers, b"content-encoding").decode("latin-1").lower()
-            members["body"] = sheet.apart(stored(served.body), media_type, coding)
+            members["body"] = sheet.apart(stored(served.body), media_type, coding, elsewhere)
             members |= _altered(served)
         if served.chunks:
             members["chunks"] = sheet.apart(stored(chunks.encode(served.chunks)))
@@ -165,13 +185,16 @@ class Ledger:
         live: Live,
         kept: Recorded | None = None,
         like: HttpResponse | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> Reply:
-        """An answer of ours, recorded once it was sent: as `kept` where given, with the labels of `like`."""
+        """An answer of ours, recorded once it was sent: as `kept` where given, with the labels of `like`, whose body is
+        kept `elsewhere`.
+        """
 
         recorded = replace(kept or said, interim=()) if live.http10 else kept or said
 
         def sent(ended: Ended) -> None:
-            self.response(request, recorded, said.ended if ended == "complete" else ended, like)
+            self.response(request, recorded, said.ended if ended == "complete" else ended, like, elsewhere)
 
         return Reply(build(said, live), sent)
 
@@ -257,22 +280,6 @@ class Ledger:
 
         ticket.done.add_done_callback(note)
         return ticket
-
-
-def _labels(like: HttpRequest) -> dict[str, Any]:
-    """The labels of a recorded request, as far as they are short enough to stand in an envelope.
-
-    They are not derived from what is recorded here, so no rules are named.
-    """
-    names = ("kind", "boundary", "effect", "operation", "tool", "model")
-    return {name: value for name in names if isinstance(value := getattr(like, name), str)}
-
-
-def _answer_labels(like: HttpResponse) -> dict[str, Any]:
-    """The same of a recorded answer. Its receipt is none of ours: a replay does nothing."""
-    texts = {name: value for name in ("model", "stop") if isinstance(value := getattr(like, name), str)}
-    tools = like.tools if all(isinstance(tool, str) for tool in like.tools or ()) else None
-    return {**texts, "usage": like.usage, "tools": tools}
 
 
 def _altered(served: Recorded) -> dict[str, Any]:

@@ -126,7 +126,9 @@ class Session:
             if not isinstance(went, Match):
                 return went
             match = went
-        ticket = ledger.request(replace(said, endpoint=form.endpoint), live.version, self._like(match.index))
+        elsewhere = None if match.index is None else self.tape.asked_at(match.index)
+        asked = replace(said, endpoint=form.endpoint)
+        ticket = ledger.request(asked, live.version, self._like(match.index), elsewhere=elsewhere)
         ask = _Ask(form, said.asked, live, ticket, ledger)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
             self._standins.pair(self.tape.headers(match.index), ask.headers)
@@ -230,7 +232,8 @@ class Session:
                     return foreign(outcome)
                 served, kept = self._standins.reveal(outcome)
                 like = self.tape.exchanges[index].response
-                reply = ask.ledger.reply(ask.ticket, echoes.put(served), ask.live, echoes.put(kept), like)
+                at = self.tape.answered_at(index)
+                reply = ask.ledger.reply(ask.ticket, echoes.put(served), ask.live, echoes.put(kept), like, at)
                 step, asked = self.tape.step(index), named(ask.form)
                 return replace(reply, step=step, place=asked, recorded=outcome, remade=foreign)
         told_then = failure(outcome, ask.live, self.tape.detail(index))

@@ -1,12 +1,11 @@
 """The recorded side of a replay, read from the store as it is needed: what was asked, and what answered."""
 
-import gc
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 
 from replay_server.answer import Recorded, ending, interim_of
+from replay_server.collection import no_collection
 from replay_server.kin import gathered
 from replay_server.labels import labels
 from replay_server.normalise import Normal, Rules, host
@@ -15,6 +14,7 @@ from replay_server.target import Authority
 from store.core import chunks
 from store.core.chunks import Chunk
 from store.core.coding import as_stored
+from store.core.draft import Elsewhere
 from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
@@ -60,7 +60,7 @@ class Tape:
         self.used: set[str] = set()  # the rules that took something out of a recorded request
         self.gone: dict[int, str] = {}  # the requests that cannot be compared, as far as they were read, and why
         self._reader = reader
-        with _no_collection():
+        with no_collection():
             read = reader.events if unverified else reader.linked_events
             found, self.names = gathered(reader, run, read)
             self.exchanges = [step for step in found if isinstance(step, Exchange)]
@@ -204,6 +204,17 @@ class Tape:
             return Refusal(f"the recorded answer of step {step} could not be read for secrets, so it was not kept")
         return recorded
 
+    def asked_at(self, index: int) -> Elsewhere:
+        """Where the body of a recorded request is kept."""
+        exchange = self.exchanges[index]
+        event = exchange.request if exchange.upload is None else exchange.upload
+        return Elsewhere(event.run, event.seq, "/body")
+
+    def answered_at(self, index: int) -> Elsewhere | None:
+        """Where the body of a recorded answer is kept."""
+        event = self.exchanges[index].outcome
+        return None if event is None else Elsewhere(event.run, event.seq, "/body")
+
     def detail(self, index: int) -> bytes:
         """What the recorder said of a recorded failure; nothing when that is erased."""
         exchange = self.exchanges[index]
@@ -286,15 +297,3 @@ class Tape:
             return self._reader.pairs(exchange.request, exchange.facts.headers)
         except BodyUnavailable:
             return []
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Holds the garbage collector back while many values are made that all stay: it takes a quarter of the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

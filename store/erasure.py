@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from store import annotations, database, envelopes, journal, log, openings, payloads, pending, standing
+from store import annotations, database, envelopes, journal, loans, log, openings, payloads, pending, standing
 from store.core import leaf
 from store.core.errors import EdgetapeError, Malformed
 from store.database.connection import Connection
@@ -55,26 +55,56 @@ class Erasure:
 class Body:
     """One body that has an opening: which it is, and its length in bytes."""
 
+    run: str
     seq: int
     pointer: str
     bytes: int
 
 
 def affected(connection: Connection, erasure: Erasure) -> list[Body]:
-    """The bodies that would be erased. Raises ErasureRefused when none may be."""
+    """The bodies that would be erased, and those that others have borrowed of them with the rest of their events.
+    Raises ErasureRefused when none may be.
+    """
+    return [body for each in _together(connection, erasure) for body in _bodies(connection, each)]
+
+
+def _together(connection: Connection, erasure: Erasure) -> list[Erasure]:
+    """An erasure, and those of what others have borrowed of it."""
+    found = [erasure]
+    for each in found:  # it grows while it is walked
+        seqs: dict[str, set[int]] = {}
+        for loan in loans.from_run(connection, each.run, each.seqs):
+            seqs.setdefault(loan.run, set()).add(loan.seq)
+        more = [replace(erasure, run=run, seqs=tuple(sorted(at))) for run, at in seqs.items()]
+        found += [one for one in more if one not in found]
+    return found
+
+
+def _bodies(connection: Connection, erasure: Erasure) -> list[Body]:
     held = standing.of_run(connection, erasure.run).hold
     if held is not None:
         raise ErasureRefused(
             f"run {erasure.run} is held: {held.reason}", hint=f"edgetape hold {erasure.run} --release --reason WORDS"
         )
-    found = [Body(seq, row.pointer, row.length) for seq, row in openings.of_run(connection, erasure.run)]
+    found = [Body(erasure.run, seq, row.pointer, row.length) for seq, row in openings.of_run(connection, erasure.run)]
     kept = [body for body in found if erasure.seqs is None or body.seq in erasure.seqs]
     return sorted(kept, key=lambda body: (body.seq, body.pointer))
 
 
 def erase(connection: Connection, erasure: Erasure, vault: Vault, ts: str) -> None:
-    """Erases, in the caller's transaction. Raises ErasureRefused, KeyUnavailable."""
-    bodies = affected(connection, erasure)
+    """Erases, in the caller's transaction, with what others have borrowed. Raises ErasureRefused, KeyUnavailable."""
+    for each in reversed(_together(connection, erasure)):
+        _erase(connection, each, vault, ts)
+
+
+def erase_borrowed(connection: Connection, erasure: Erasure, vault: Vault, ts: str) -> None:
+    """The same without the run itself, which leaves the store."""
+    for each in reversed(_together(connection, erasure)[1:]):
+        _erase(connection, each, vault, ts)
+
+
+def _erase(connection: Connection, erasure: Erasure, vault: Vault, ts: str) -> None:
+    bodies = _bodies(connection, erasure)
     last = journal.head(connection, erasure.run)
     closed = last is not None and last.type == "run.close"
     database.forget_deleted(connection)
@@ -112,6 +142,7 @@ def tidy_if_due(connection: Connection) -> None:
 def _destroy(connection: Connection, run: str) -> None:
     """Everything of a run but its envelopes."""
     openings.delete(connection, run)
+    loans.drop(connection, run)
     payloads.delete(connection, run)
     pending.drop_all(connection, run)
     destroy(connection, run)
@@ -128,6 +159,7 @@ def _resplice(connection: Connection, erasure: Erasure, vault: Vault, *, tight: 
         moved = _moved(connection, old, new, kept, tight=tight)
         placed = [(seq, replace(row, place=None if row.place is None else moved[row.place])) for seq, row in kept]
         openings.replace_all(connection, run, placed, new.veil)
+        loans.drop(connection, run, erasure.seqs or ())
         pending.move(connection, old, new)
     except Malformed as error:
         raise ErasureRefused(

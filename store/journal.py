@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from store import envelopes, log, openings, pending
+from store import envelopes, loans, log, openings, pending
 from store.core import digest, draft, event, leaf, merkle, shape
-from store.core.errors import InvalidEvent, Malformed
+from store.core.errors import InvalidEvent, KeyUnavailable, Malformed
 from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen, is_step
 from store.database.connection import Connection
 from store.livelogs import LiveLogs
@@ -175,8 +175,22 @@ def keep(
     """Keeps the openings of one event, of the type `kind`, and their bodies in the log of its run."""
     veil = logs.keys(connection, run).veil
     for opening in opened:
-        place = logs.add(connection, run, f"{kind}{opening.pointer}", opening.content)
-        openings.add(logs.additions, run, seq, opening, place, veil)
+        lent = None if opening.elsewhere is None else _lent(connection, logs, opening)
+        if lent is not None:
+            loans.add(logs.additions, loans.Loan(run, seq, opening.pointer, lent))
+            openings.add(logs.additions, run, seq, opening, None, veil)
+        else:
+            place = logs.add(connection, run, f"{kind}{opening.pointer}", opening.content)
+            openings.add(logs.additions, run, seq, opening, place, veil)
+
+
+def _lent(connection: Connection, logs: LiveLogs, opening: draft.Opening) -> draft.Elsewhere | None:
+    """Where a body is kept already; None where that cannot be told, and it is kept once more."""
+    assert opening.elsewhere is not None
+    try:
+        return loans.found(connection, opening, logs.keys(connection, opening.elsewhere.run))
+    except (Malformed, KeyUnavailable):  # the run is not in this store, or its bodies are erased
+        return None
 
 
 def _insert(connection: Connection, logs: LiveLogs, place: event.Place, weighed: Weighed) -> Appended:

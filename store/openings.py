@@ -73,8 +73,8 @@ def of_event(connection: Connection, run: str, seq: int) -> list[OpeningRow]:
 
 def place(connection: Connection, run: str, seq: int, pointer: str) -> int | None:
     """Where the body of one commitment begins in the log of its run; None when nothing is stored."""
-    query = f"SELECT {number('place')} FROM payloads WHERE run = CAST(? AS TEXT) AND seq = ? AND pointer = ?"
-    row = connection.execute(query, (exact(run), seq, pointer)).fetchone()
+    query = f"SELECT {number('place')} FROM payloads WHERE run = CAST(?1 AS TEXT) AND seq = ?2"
+    row = connection.execute(f"{query} AND pointer = CAST(?3 AS TEXT)", (exact(run), seq, exact(pointer))).fetchone()
     if row is not None:
         return int(row[0])
     return next((each.place for each in _of_event(connection, run, seq) if each.pointer == pointer), None)
@@ -96,11 +96,12 @@ def runs(connection: Connection) -> set[str]:
     return {run for (run,) in connection.execute(query)}
 
 
-def add(additions: Additions, run: str, seq: int, opening: Opening, place: int, veil: Veil) -> None:
-    """Adds the opening of a body that stands at `place`."""
+def add(additions: Additions, run: str, seq: int, opening: Opening, place: int | None, veil: Veil) -> None:
+    """Adds the opening of a body that stands at `place`, or in another run."""
     salt, sha256 = veil.kept(seq, opening.pointer, opening.salt, opening.sha256)
     additions.add(_INSERT, run, seq, opening.pointer, salt, sha256, len(opening.content))
-    additions.add(_INSERT_PLACE, run, seq, opening.pointer, place)
+    if place is not None:
+        additions.add(_INSERT_PLACE, run, seq, opening.pointer, place)
 
 
 def delete(connection: Connection, run: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import annotations, database, envelopes, naming, openings, payloads, standing
+from store import annotations, database, envelopes, loans, naming, openings, payloads, standing
 from store.annotations import Said
 from store.core import digest, event
 from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnusable, UnknownRun
@@ -57,7 +57,7 @@ class RunInfo:
 @dataclass(frozen=True, slots=True)
 class OpeningInfo:
     """What is known of a body without reading it: where its event names it, its SHA-256, its length in bytes, and where
-    it is stored (nowhere: None).
+    it is stored in the log of its run (not there: None).
     """
 
     pointer: str
@@ -228,7 +228,7 @@ class Reader:
             try:
                 return self._stored(happened, opening)
             except Malformed:
-                self._bodies.pop(happened.run, None)
+                self._bodies.clear()
             try:
                 return self._stored(happened, opening)
             except Malformed as error:
@@ -277,9 +277,10 @@ class Reader:
             raise BodyUnavailable(f"no body of this store can be read: {error}", hint=error.hint) from error
 
     def _stored(self, happened: Event, opening: OpeningInfo) -> bytes:
-        if opening.place is None:
-            raise Malformed("it is missing")
-        body = self._bodies_of(happened.run).body(opening.place, opening.length)
+        run, place = happened.run, opening.place
+        if place is None:
+            run, place = loans.kept(self._connection, run, happened.seq, opening.pointer)
+        body = self._bodies_of(run).body(place, opening.length)
         if digest.body_digest(body) != opening.sha256:
             raise Malformed("it is not what was committed")
         return body

@@ -16,9 +16,10 @@ from store.core.errors import EdgetapeError, Malformed
 from store.core.model import HttpRequestEnd, HttpResponse, Note
 from store.core.retention import DEFAULT, Subject
 from store.database.connection import Connection
-from store.erasure import WORDS_MAX
+from store.erasure import WORDS_MAX, Erasure
 from store.standing import NOTHING
 from store.ticket import Ticket
+from store.vault import Vault
 from store.writer import Writer
 
 
@@ -54,7 +55,7 @@ def prune(writer: Writer, pruning: Pruning) -> Ticket:
     """Takes a closed run out of the store, on record; `tidy` then leaves no trace of it. The ticket raises
     PruningRefused.
     """
-    return writer.change(lambda connection, ts: remove(connection, pruning, ts))
+    return writer.change(lambda connection, ts: remove(connection, pruning, writer.vault, ts))
 
 
 def tidy(writer: Writer) -> Ticket:
@@ -62,8 +63,10 @@ def tidy(writer: Writer) -> Ticket:
     return writer.change(lambda connection, ts: None, erasure.tidy)
 
 
-def remove(connection: Connection, pruning: Pruning, ts: str) -> None:
-    """Takes a run out, in the caller's transaction. Raises PruningRefused."""
+def remove(connection: Connection, pruning: Pruning, vault: Vault, ts: str) -> None:
+    """Takes a run out, in the caller's transaction, and erases what others have borrowed of it. Raises PruningRefused,
+    ErasureRefused.
+    """
     run = pruning.run
     last = journal.head(connection, run)
     if last is None or last.type != "run.close":
@@ -72,6 +75,7 @@ def remove(connection: Connection, pruning: Pruning, ts: str) -> None:
     if hold is not None:
         raise PruningRefused(f"run {run} is held: {hold.reason}", hint=f"edgetape hold {run} --release --reason WORDS")
     database.forget_deleted(connection)
+    erasure.erase_borrowed(connection, Erasure(run, None, pruning.by, pruning.reason, pruning.policy), vault, ts)
     said = leaf.RetentionPruned(run=run, by=pruning.by, reason=pruning.reason, policy=pruning.policy)
     log.append(connection, ts, said)
     for table in schema.OF_RUNS:

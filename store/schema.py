@@ -7,8 +7,8 @@ Rules kept here:
   a second INSERT of a key are refused, so INSERT OR REPLACE is too. No event is written where a block has one.
 - Events may be deleted where their hashes stand in their places in a block of the run; and they, the blocks and the
   annotations of a run right behind the leaf that says that it was pruned.
-- `openings`, `opening_blocks`, `payloads`, `blocks`, `keys` and `annotation_texts` may be deleted (erasure, tighter
-  blocks, other keys), never changed.
+- `openings`, `opening_blocks`, `payloads`, `loans`, `blocks`, `keys` and `annotation_texts` may be deleted (erasure,
+  tighter blocks, other keys), never changed.
 - `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
 """
 
@@ -35,7 +35,7 @@ _ERASABLE = {
 # Where rows of single runs lie, by their column `run`: what goes when a run is pruned.
 OF_RUNS = (
     "openings", "payloads", "blocks", "events", "event_blocks", "opening_blocks", "keys", "pending", "leases",
-    "annotations", "annotation_texts",
+    "loans", "annotations", "annotation_texts",
 )  # fmt: skip
 
 
@@ -115,6 +115,15 @@ def m003_annotations(db: Database) -> None:
     _create(db, "annotation_texts", {"run": str, "number": int, "stored": bytes}, ("run", "number"))
     _guard(db, "annotations", ("run", "number"), erasable=False)
     _guard(db, "annotation_texts", ("run", "number"), erasable=True)
+
+
+@migrations()
+def m004_loans(db: Database) -> None:
+    """What is kept once in two runs, by the body of the one that has it from the other."""
+    columns = {"run": str, "seq": int, "pointer": str, "lender": str, "lender_seq": int, "lender_pointer": str}
+    _create(db, "loans", columns, ("run", "seq", "pointer"))
+    db.table("loans").create_index(["lender"])
+    _guard(db, "loans", ("run", "seq", "pointer"), erasable=True)
 
 
 def known() -> frozenset[str]:

@@ -47,17 +47,17 @@ class Writer:
         self.signing_failure: EdgetapeError | None = None
         self.unrecovered: dict[str, Exception] = {}
         self._signer = signer
-        self._vault = Vault(signer.folder, signer.origin)
-        self._vault.store_key(connection)
+        self.vault = Vault(signer.folder, signer.origin)
+        self.vault.store_key(connection)
         self._leases = folder / "leases"
         self._lease = taken(connection, self._leases, str(uuid.uuid4()))
         self._opened_ns: dict[str, int] = {}
         self._announced = False
         self._cadence = cadence
         rhythm = Rhythm(cadence.wait_s, self._due, cadence.committed)
-        self._logs = LiveLogs(self._vault)
+        self._logs = LiveLogs(self.vault)
         self._committer = Committer(connection, folder / database.FILE_NAME, self._logs, rhythm)
-        self._compactor = Compactor(folder, self._vault, self._committer)
+        self._compactor = Compactor(folder, self.vault, self._committer)
 
     @classmethod
     def open(
@@ -152,7 +152,7 @@ class Writer:
     def take_in(self, arrivals: Sequence[Arrival]) -> Ticket:
         """Takes in runs of another store, all or none; then a checkpoint. The caller has verified them."""
         ticket = self.change(
-            lambda connection, ts: arrival.take_in(connection, self._logs, arrivals, self._vault, ts),
+            lambda connection, ts: arrival.take_in(connection, self._logs, arrivals, self.vault, ts),
             lambda connection: self._compactor.seal_closed(connection, [each.run for each in arrivals]),
         )
         self._checkpoint_or_say()
@@ -171,7 +171,7 @@ class Writer:
         """
 
         return self.change(
-            lambda connection, ts: erasing.erase(connection, erasure, self._vault, ts),
+            lambda connection, ts: erasing.erase(connection, erasure, self.vault, ts),
             erasing.tidy if tidy else None,
         )
 

@@ -17,9 +17,10 @@ from store.reader import Reader
 _EPILOG = """\b
 Envelopes stay, and the run still verifies; what the erased bodies said is gone. What a body that stays repeats of them
 stays with it: a conversation's later requests repeat the earlier ones.
+Bodies that replays have from this run and do not keep themselves are erased with it.
 Of a run that is still open, what is there is erased; what its open exchanges bring yet is not.
 What people said about the erased events (`edgetape annotations`) goes too, for it may quote them.
-With --json: {run, step, bodies: [{seq, pointer, bytes}], annotations: [{number, seq, bytes}], unfinished, erased};
+With --json: {run, step, bodies: [{run, seq, pointer, bytes}], annotations: [{number, seq, bytes}], unfinished, erased};
 `unfinished` counts these exchanges.
 """
 
@@ -57,13 +58,14 @@ def command(
         with upkeep.opened(talk, shared) as writer:
             writer.erase(erasure).result()
     if as_json:
-        listed = [{"seq": body.seq, "pointer": body.pointer, "bytes": body.bytes} for body in bodies]
+        listed = [{"run": body.run, "seq": body.seq, "pointer": body.pointer, "bytes": body.bytes} for body in bodies]
         texts = [{"number": number, "seq": seq, "bytes": size} for number, seq, size in said]
         done = {"unfinished": unfinished, "erased": not dry_run}
         click.echo(as_json_text({"run": found, "step": step, "bodies": listed, "annotations": texts, **done}))
         return 0
     for body in bodies if dry_run else ():
-        click.echo(f"seq {body.seq} {body.pointer}: {count(body.bytes, 'byte')}")
+        borrowed = "" if body.run == found else f"run {body.run} "
+        click.echo(f"{borrowed}seq {body.seq} {body.pointer}: {count(body.bytes, 'byte')}")
     for number, seq, size in said if dry_run else ():
         click.echo(f"seq {seq} annotation {number}: {count(size, 'byte')}")
     told = "would be erased" if dry_run else "erased"

@@ -8,7 +8,7 @@ Rules kept here:
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -42,11 +42,24 @@ _PLAIN = frozenset((str, int, bool, type(None)))
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A body of an event of another run, by the place in the event where it is named (JSON Pointer, RFC 6901)."""
+
+    run: str
+    seq: int
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
-    """An event's facts, in which `{"body": "#n"}` stands for `contents[n]`."""
+    """An event's facts, in which `{"body": "#n"}` stands for `contents[n]`.
+
+    `elsewhere` says by n which body of another run a content may be, byte for byte.
+    """
 
     facts: Facts
     contents: tuple[Bytes, ...] = ()
+    elsewhere: Mapping[int, Elsewhere] = field(default_factory=dict)
 
     @property
     def is_long(self) -> bool:
@@ -61,6 +74,7 @@ class Content:
     pointer: str
     sha256: bytes
     content: Bytes
+    elsewhere: Elsewhere | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +85,7 @@ class Opening:
     salt: bytes
     sha256: bytes
     content: Bytes
+    elsewhere: Elsewhere | None = None
 
 
 @dataclass(slots=True)
@@ -78,9 +93,14 @@ class Sheet:
     """Gathers the bodies of one event while its facts are written down."""
 
     contents: list[Bytes] = field(default_factory=list)
+    elsewhere: dict[int, Elsewhere] = field(default_factory=dict)
 
-    def apart(self, redacted: Redacted | Long, media_type: str = "", coding: str = "") -> Body:
-        """Puts bytes aside as a body."""
+    def apart(
+        self, redacted: Redacted | Long, media_type: str = "", coding: str = "", elsewhere: Elsewhere | None = None
+    ) -> Body:
+        """Puts bytes aside as a body; `elsewhere` says where the same ones may be kept already."""
+        if elsewhere is not None:
+            self.elsewhere[len(self.contents)] = elsewhere
         self.contents.append(redacted if isinstance(redacted, Long) else redacted.content)
         return Body(body=f"#{len(self.contents) - 1}")
 
@@ -109,7 +129,7 @@ class Sheet:
         """The finished draft."""
         if len(msgspec.json.encode(facts)) > FACTS_BYTES_MAX:
             facts = msgspec.structs.replace(facts, **{name: None for name in DERIVED if hasattr(facts, name)})
-        return Draft(facts, tuple(self.contents))
+        return Draft(facts, tuple(self.contents), self.elsewhere)
 
 
 def altered(redacted: Redacted | Long) -> dict[str, Any]:
@@ -134,8 +154,9 @@ def weighed(draft: Draft) -> tuple[Members, list[Content]]:
         if isinstance(value, dict):
             mark = value.get("body")
             if len(value) == 1 and isinstance(mark, str) and mark.startswith("#"):
-                content = draft.contents[int(mark[1:])]
-                contents.append(Content(pointer, _sha256(content), content))
+                at = int(mark[1:])
+                content = draft.contents[at]
+                contents.append(Content(pointer, _sha256(content), content, draft.elsewhere.get(at)))
                 return {"body": contents[-1].sha256.hex()}
             return {
                 name: member if type(member) in _PLAIN else digested(member, f"{pointer}/{name}")
@@ -155,7 +176,9 @@ def _sha256(content: Bytes) -> bytes:
 
 def seal(members: Members, contents: Iterable[Content], salt: Salt) -> tuple[Members, list[Opening]]:
     """Weighed members with the commitments in their places, and the openings. `salt` gives 32 bytes for a pointer."""
-    openings = [Opening(each.pointer, salt(each.pointer), each.sha256, each.content) for each in contents]
+    openings = [
+        Opening(each.pointer, salt(each.pointer), each.sha256, each.content, each.elsewhere) for each in contents
+    ]
     sealed = cast("canonical.Json", members)
     for each in openings:
         commitment = digest.commitment(each.salt, each.sha256, len(each.content)).hex()

@@ -73,6 +73,8 @@ def made(table: Table) -> Iterator[str]:
             yield f"ALTER TABLE {table.name} ALTER COLUMN {name} SET STORAGE EXTERNAL"
     if table.name == "runs":
         yield "CREATE INDEX runs_name ON runs (name)"
+    if table.name == "loans":
+        yield "CREATE INDEX loans_lender ON loans (lender)"
     if table.guards:
         yield from _guarded(table)
 

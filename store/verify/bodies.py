@@ -14,7 +14,7 @@ from store.openings import OpeningRow
 from store.payloads import Oversize
 from store.verify.chain import Walk
 from store.verify.ledger import Erasures, Ledger
-from store.verify.records import Content, Records
+from store.verify.records import Content, Records, StoredBodies
 from store.verify.verdict import Tally
 
 type Contents = Mapping[str, bytes]
@@ -59,6 +59,8 @@ class BodyCheck:
         doubled: set[str] = set()
         for row in rows:
             if found.setdefault(row.pointer, row) is not row:
+                doubled.add(row.pointer)
+            if row.place is not None and self._content.lent(seq, row.pointer) is not None:
                 doubled.add(row.pointer)
         for pointer in sorted(doubled & named.keys()):
             self.tally.find("V204", f"{pointer} has more than one opening or place", self.run, seq)
@@ -131,11 +133,16 @@ class BodyCheck:
     def _leave(self, seq: int, row: OpeningRow, failure: EdgetapeError) -> None:
         """Says what can be said of a body that cannot be opened: whether it is there."""
         self._shut = True
-        if row.place is None:
+        if self._kept(seq, row)[1] is None:
             self.tally.find("V603", row.pointer, self.run, seq)
         elif isinstance(failure, KeyUnavailable):
             self.tally.counts["PAYLOADS_LOCKED"] += 1
             self.tally.locked = failure
+
+    def _kept(self, seq: int, row: OpeningRow) -> tuple[StoredBodies, int | None]:
+        """The bodies among which one is kept, of its own run or of another one, and its place there."""
+        lent = self._content.lent(seq, row.pointer) if row.place is None else None
+        return (self._content.bodies, row.place) if lent is None else (lent.bodies, lent.place)
 
     def _body(self, seq: int, row: OpeningRow, named: str) -> bytes | None:
         """The body that an opening opens, if it is what the event commits to."""
@@ -148,11 +155,12 @@ class BodyCheck:
         if not row.is_sound or digest.commitment(row.salt, row.sha256, row.length).hex() != named:
             self.tally.find("V602", row.pointer, self.run, seq)
             return None
-        if row.place is None:
+        bodies, place = self._kept(seq, row)
+        if place is None:
             self.tally.find("V603", row.pointer, self.run, seq)
             return None
         try:
-            body = self._content.bodies.body(row.place, row.length)
+            body = bodies.body(place, row.length)
         except Oversize as error:
             self.tally.find("V607", f"{row.pointer}: {error}", self.run, seq)
         except Malformed as error:

@@ -1,11 +1,12 @@
 """The read-only seam of verification: the stored rows as they are, believed by nobody."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from store import annotations, envelopes, openings, vault
+from store import annotations, envelopes, loans, openings, vault
 from store.cells import blob, exact, number, text
 from store.core.annotation import Kept
 from store.core.errors import EdgetapeError, KeyUnavailable, Malformed
@@ -18,6 +19,8 @@ from store.payloads import Bodies
 from store.splices.guard import Guard, Shut
 from store.splices.stream import Span
 from store.vault import RunKeys, Vault
+
+_LENDERS_KEPT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,19 @@ class StoredBodies(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Lent:
+    """A body that is kept in another run: where, None for nowhere, and the bodies of that run."""
+
+    bodies: StoredBodies
+    place: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
     """What is stored of the bodies of one run: (seq, opening) in order of seq, one that has several places as often;
     and the bodies.
 
+    `lent` says where a body is kept, by seq and pointer, that is kept in another run.
     `failure` is why none of it can be opened: KeyUnavailable where the store key is not here, Malformed where the keys
     of the run are gone or damaged. `keyed` says whether the run has keys in the store.
     """
@@ -89,6 +101,7 @@ class Content:
     bodies: StoredBodies
     failure: EdgetapeError | None = None
     keyed: bool = False
+    lent: Callable[[int, str], Lent | None] = lambda _seq, _pointer: None
 
 
 class Records(Protocol):
@@ -174,6 +187,7 @@ class SqliteRecords:
     def runs(self) -> list[str]:
         """See Records."""
         found = envelopes.runs(self._connection) | openings.runs(self._connection) | vault.runs(self._connection)
+        found |= loans.runs(self._connection)
         query = f"SELECT DISTINCT {text('run')} FROM blocks"
         return sorted(found.union(run for (run,) in self._connection.execute(query)))
 
@@ -188,9 +202,27 @@ class SqliteRecords:
         try:
             keys = self._opened(run, origin)
         except EdgetapeError as error:
-            return Content(rows, self._bodies(run, Shut()), error, keyed)
+            return Content(rows, self._bodies(run, Shut()), error, keyed, self._lending(run, origin))
         shown = ((seq, row.shown(seq, keys.veil)) for seq, row in rows)
-        return Content(shown, self._bodies(run, keys.guard), None, keyed)
+        return Content(shown, self._bodies(run, keys.guard), None, keyed, self._lending(run, origin))
+
+    def _lending(self, run: str, origin: str | None) -> Callable[[int, str], Lent | None]:
+        """What says where the bodies are kept that a run has borrowed."""
+        if next(loans.of_run(self._connection, run), None) is None:
+            return lambda _seq, _pointer: None
+
+        @lru_cache(_LENDERS_KEPT)
+        def bodies(lender: str) -> Bodies:
+            try:
+                return self._bodies(lender, self._opened(lender, origin).guard)
+            except EdgetapeError:
+                return self._bodies(lender, Shut())
+
+        def lent(seq: int, pointer: str) -> Lent | None:
+            found = loans.one(self._connection, run, seq, pointer)
+            return None if found is None else Lent(bodies(found.run), loans.place(self._connection, found))
+
+        return lent
 
     def _opened(self, run: str, origin: str | None) -> RunKeys:
         if vault.wrapped(self._connection, run).keys() != {vault.PAYLOAD, vault.SALT}:
@@ -216,7 +248,7 @@ class SqliteRecords:
 
     def strays(self, run: str) -> list[tuple[int, str]]:
         """See Records."""
-        return openings.strays(self._connection, run)
+        return openings.strays(self._connection, run) + loans.strays(self._connection, run)
 
     def outside(self) -> Outside:
         """See Records. A store that was not written since there are anchors has no table of them."""

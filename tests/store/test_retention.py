@@ -131,7 +131,8 @@ def test_t40_no_event_is_deleted_but_behind_the_leaf_of_its_run(made: Tape) -> N
         with pytest.raises(sqlite3.IntegrityError, match="never changed"):
             connection.execute("DELETE FROM event_blocks WHERE run = ?", (run,))
         connection.execute("BEGIN IMMEDIATE")
-        retention.remove(connection, Pruning(run, "operator", f'"type":"retention.pruned","run":"{other}"'), FOR_EVER)
+        said = f'"type":"retention.pruned","run":"{other}"'
+        retention.remove(connection, Pruning(run, "operator", said), made.writer.vault, FOR_EVER)
         with pytest.raises(sqlite3.IntegrityError, match="never changed"):
             connection.execute("DELETE FROM event_blocks WHERE run = ?", (other,))
         connection.execute("ROLLBACK")

@@ -8,7 +8,7 @@ from tests.support.verifier.log import Log as StoreLog
 from tests.support.verifier.opener import Opener, RunKeys, ShutError
 from tests.support.verifier.outcome import Outcome
 from tests.support.verifier.pieces import Log, UnreadableError
-from tests.support.verifier.rows import Opening, Rows
+from tests.support.verifier.rows import Opening, Place, Rows
 
 
 def _opens(opening: Opening, committed: str) -> bool:
@@ -68,34 +68,46 @@ def _keys(
     return keys, False
 
 
+def _lent(loan: tuple[str, Place], rows: Rows, opener: Opener) -> tuple[int | None, Log | None]:
+    """Find the body that another run keeps: its place there, and the log of that run."""
+    lender, where = loan
+    try:
+        keys = opener.run(lender, rows.keys(lender))
+    except ShutError:
+        keys = None
+    return rows.payloads(lender).get(where), Log.of(rows.blocks(lender), keys)
+
+
 def check_bodies(found: Found, rows: Rows, store_log: StoreLog, opener: Opener, outcome: Outcome) -> None:
     """Verify every body of one run, and find what belongs to none."""
     run = found.run
-    openings, payloads = rows.openings(run), rows.payloads(run)
+    openings, payloads, loans = rows.openings(run), rows.payloads(run), rows.loans(run)
     keys, faulty = _keys(found, rows, store_log, opener, outcome)
     log = Log.of(rows.blocks(run), keys)
     places = {(seq, pointer): c for seq, here in found.commitments.items() for pointer, c in here.items()}
     shut = 0
     for where, committed in places.items():
         outcome.count("bodies")
-        opening, place = openings.get(where), payloads.get(where)
+        opening, place, kept_in = openings.get(where), payloads.get(where), log
+        if place is None and where in loans:
+            place, kept_in = _lent(loans[where], rows, opener)
         if opening is not None and keys is not None:
             opening = keys.shown(*where, opening)
         fault: str | None
         if store_log.is_erased(run, where[0]):
-            fault = "V606" if opening is not None or place is not None else None
+            fault = "V606" if opening is not None or where in payloads or where in loans else None
         elif opening is None or place is None or keys is None:
             fault = _missing(opening, place, committed, keys)
             shut += fault is None
         else:
-            fault = _fault(place, opening, log) if _opens(opening, committed) else "V602"
+            fault = _fault(place, opening, kept_in) if _opens(opening, committed) else "V602"
         if fault is not None:
             faulty = True
             outcome.report(fault, run, where[0])
-    for seq, _ in rows.doubled(run) & places.keys():
+    for seq, _ in (rows.doubled(run) | (openings.keys() & payloads.keys() & loans.keys())) & places.keys():
         faulty = True
         outcome.report("V204", run, seq)
-    strays = {*openings, *payloads} - places.keys()
+    strays = {*openings, *payloads, *loans} - places.keys()
     for seq, _ in sorted(strays):
         if seq not in found.unreadable and not found.is_missing(seq):
             outcome.report("V606", run, seq)

@@ -23,6 +23,7 @@ KEYS = {
     "events": ("run", "seq"),
     "openings": ("run", "seq", "pointer"),
     "payloads": ("run", "seq", "pointer"),
+    "loans": ("run", "seq", "pointer"),
     "event_blocks": ("run", "first"),
     "opening_blocks": ("run", "first"),
     "blocks": ("run", "number"),

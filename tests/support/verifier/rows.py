@@ -69,7 +69,8 @@ class Rows:
 
     def runs(self) -> list[str]:
         """List the runs that have events, openings, payloads, blocks or keys."""
-        query = " UNION ".join(f"SELECT run FROM {table}" for table in RUNS) + " ORDER BY run"
+        tables = (*RUNS, "loans") if self._has("loans") else RUNS
+        query = " UNION ".join(f"SELECT run FROM {table}" for table in tables) + " ORDER BY run"
         return [run for (run,) in self._select(query) if isinstance(run, str) and run]
 
     def events(self, run: str) -> Iterator[EventRow]:
@@ -118,6 +119,20 @@ class Rows:
             (seq, pointer): place
             for seq, pointer, place in self._select(query, _bound(run))
             if isinstance(seq, int) and isinstance(pointer, str) and isinstance(place, int)
+        }
+
+    def loans(self, run: str) -> dict[Place, tuple[str, Place]]:
+        """Read which bodies of a run are kept in which other one, and as what."""
+        if not self._has("loans"):
+            return {}
+        query = "SELECT seq, pointer, lender, lender_seq, lender_pointer FROM loans WHERE run = CAST(? AS TEXT)"
+        return {
+            (seq, pointer): (
+                lender if isinstance(lender, str) else "",
+                (lender_seq if isinstance(lender_seq, int) else -1, name if isinstance(name, str) else ""),
+            )
+            for seq, pointer, lender, lender_seq, name in self._select(query, _bound(run))
+            if isinstance(seq, int) and isinstance(pointer, str)
         }
 
     def blocks(self, run: str) -> list[Block]:
