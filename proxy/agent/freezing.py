@@ -6,6 +6,8 @@ Node and Bun by what is loaded into those (`proxy.agent.preload`). docs/freezing
 
 import contextlib
 import secrets
+import shutil
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,8 @@ SEED_BYTES = 32
 _FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/local/lib")
 _LIBRARY = "faketime/libfaketimeMT.so.1"  # that for programs with threads
 LIBRARY_HINT = "install the package libfaketime (Debian, Ubuntu, Fedora, Alpine)"
+_OWN_CLOCK = ("go",)  # what `go run` builds asks the kernel itself
+_INTERPRETER = 3  # PT_INTERP of elf(5): who loads a program that is not linked statically
 _OWN_CHANCE = ("java", "go", "ruby", "php", "perl")
 _HUNG_BY_TIME = ("java", "javac", "mvn", "gradle")  # a JVM under libfaketime waits for ever
 
@@ -60,6 +64,28 @@ def takes_its_own_chance(argv: Sequence[str]) -> str:
 def is_hung_by_time(argv: Sequence[str]) -> bool:
     """Whether a command is known not to run under libfaketime."""
     return _name(argv) in _HUNG_BY_TIME
+
+
+def keeps_its_own_clock(argv: Sequence[str], path: str | None = None) -> bool:
+    """Whether a command is known to look past libfaketime: what is linked statically does, as Go's programs are."""
+    found = shutil.which(argv[0], path=path)
+    return _name(argv) in _OWN_CLOCK or (found is not None and _is_static(Path(found)))
+
+
+def _is_static(program: Path) -> bool:
+    """Whether an executable of 64 bits needs nobody to load it; False for whatever else a file may be."""
+    try:
+        with program.open("rb") as file:
+            head = file.read(64)
+            if head[:6] != b"\x7fELF\x02\x01":
+                return False
+            at, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
+            file.seek(at)
+            table = file.read(size * count)
+    except (OSError, struct.error):
+        return False
+    kinds = [struct.unpack_from("<I", table, start)[0] for start in range(0, len(table) - 3, max(size, 1))]
+    return bool(kinds) and _INTERPRETER not in kinds
 
 
 def _name(argv: Sequence[str]) -> str:

@@ -162,6 +162,11 @@ def _freeze(talk: Talk, argv: Sequence[str], given: Given) -> "Freeze":
         raise Misuse("--freeze-time needs libfaketime, which is not installed here", hint=freezing.LIBRARY_HINT)
     if given["freeze_time"] and freezing.is_hung_by_time(argv):
         raise Misuse("--freeze-time is not for Java: a JVM hangs under libfaketime")
+    if given["freeze_time"] and freezing.keeps_its_own_clock(argv):
+        talk.warn(
+            f"{argv[0]} is linked statically, or runs Go: its clock is not frozen",
+            "an agent may ask for the time instead: http://edgetape.internal/v1/now",
+        )
     if given["freeze_random"] and given["passthrough"]:
         raise Misuse(
             "--freeze-random and --passthrough do not go together", hint="what passes unopened cannot be replayed"

@@ -60,6 +60,11 @@ curl_setopt($call, CURLOPT_RETURNTRANSFER, true);
 if (curl_exec($call) === false) { fwrite(STDERR, curl_error($call)); exit(1); }
 """
 _PHP_STREAM = "<?php if (file_get_contents($argv[1]) === false) exit(1);"
+_PHP_TOLD = """<?php
+$proxy = parse_url(getenv('HTTPS_PROXY'));
+$context = stream_context_create(['http' => ['proxy' => "tcp://{$proxy['host']}:{$proxy['port']}"]]);
+if (file_get_contents($argv[1], false, $context) === false) exit(1);
+"""
 _PERL_TINY = """
 use strict; use HTTP::Tiny;
 exit 117 unless eval { require IO::Socket::SSL; require Net::SSLeay; 1 };
@@ -71,6 +76,8 @@ use strict; exit 117 unless eval { require LWP::UserAgent; require LWP::Protocol
 my $answer = LWP::UserAgent->new->get($ARGV[0]);
 print STDERR $answer->status_line unless $answer->is_success;
 """
+_PHP_OPTION = "use curl, or give it a context: ['http' => ['proxy' => 'tcp://HOST:PORT']], those of HTTPS_PROXY"
+_BUN_OPTION = "give it an option: new WebSocket(url, { proxy: process.env.HTTPS_PROXY })"
 _OWN_OPTION = "set the client's own proxy option, or its base URL"
 
 
@@ -101,15 +108,20 @@ def _python(module: str, obeys: str, code: str, name: str = "") -> Client:
     return Client(f"Python {name or module}", "python3", ("{file}", "{url}"), obeys, "probe.py", source)
 
 
-def _node(name: str, obeys: str, code: str, *, program: str = "node") -> Client:
+def _node(name: str, obeys: str, code: str, *, program: str = "node", advice: str = _OWN_OPTION) -> Client:
     source = _NODE.format(absent=ABSENT, code=code.strip())
     language = {"node": "Node", "bun": "Bun"}[program]
-    return Client(f"{language} {name}", program, ("{file}", "{url}"), obeys, "probe.cjs", source)
+    return Client(f"{language} {name}", program, ("{file}", "{url}"), obeys, "probe.cjs", source, advice)
 
 
 _VARIABLES = "HTTPS_PROXY"
 _PYTHONPATH = "what PYTHONPATH loads"
 _NODE_OPTIONS = "what NODE_OPTIONS loads"
+_BUN_OPTIONS = "what BUN_OPTIONS loads"
+_SOCKET = (
+    "const address = url.replace('https', 'wss');\nconst socket = {made};\n"
+    "socket.onerror = end;\nsocket.onopen = () => end();\nsocket.onclose = () => end();"
+)
 _FETCH = "fetch(url).then(() => end(), end);"
 _HTTPS = "require('https').get(url, (answer) => { answer.resume(); end(); }).on('error', end);"
 
@@ -159,7 +171,15 @@ CLIENTS: tuple[Client, ...] = (
         "const socket = new Socket(url.replace('https', 'wss'));\nsocket.on('error', end).on('open', () => end());",
     ),
     _node("fetch", f"{_VARIABLES}, NODE_EXTRA_CA_CERTS", _FETCH, program="bun"),
-    _node("https", "what BUN_OPTIONS loads", _HTTPS, program="bun"),
+    _node("https", _BUN_OPTIONS, _HTTPS, program="bun"),
+    _node("WebSocket", _BUN_OPTIONS, _SOCKET.format(made="new WebSocket(address)"), program="bun"),
+    _node("ws", "", _SOCKET.format(made="new (require('ws'))(address)"), program="bun", advice=_BUN_OPTION),
+    _node(
+        "ws, told",
+        "its option `proxy`",
+        _SOCKET.format(made="new (require('ws'))(address, { proxy: process.env.HTTPS_PROXY })"),
+        program="bun",
+    ),
     Client("Go net/http", "go", ("run", "{file}", "{url}"), f"{_VARIABLES}, SSL_CERT_FILE", "probe.go", _GO),
     Client("Java HttpClient", "java", ("{file}", "client", "{url}"), "JAVA_TOOL_OPTIONS", "Probe.java", _JAVA),
     Client(
@@ -167,7 +187,8 @@ CLIENTS: tuple[Client, ...] = (
     ),
     Client("Ruby net/http", "ruby", ("-e", _RUBY, "{url}"), "http_proxy, SSL_CERT_FILE"),
     Client("PHP curl", "php", ("{file}", "{url}"), f"{_VARIABLES}, PHP_INI_SCAN_DIR", "probe.php", _PHP_CURL),
-    Client("PHP streams", "php", ("{file}", "{url}"), "", "probe.php", _PHP_STREAM),
+    Client("PHP streams", "php", ("{file}", "{url}"), "", "probe.php", _PHP_STREAM, _PHP_OPTION),
+    Client("PHP streams, told", "php", ("{file}", "{url}"), "its context option `proxy`", "probe.php", _PHP_TOLD),
     Client("Perl HTTP::Tiny", "perl", ("-e", _PERL_TINY, "{url}"), f"{_VARIABLES}, SSL_CERT_FILE"),
     Client("Perl LWP", "perl", ("-e", _PERL_LWP, "{url}"), "PERL_LWP_ENV_PROXY, PERL_LWP_SSL_CA_FILE"),
     Client("curl", "curl", ("-sS", "-o", "/dev/null", "{url}"), f"{_VARIABLES}, CURL_CA_BUNDLE"),

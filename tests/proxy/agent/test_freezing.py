@@ -1,6 +1,7 @@
 """What an agent is told so that its time and chance are kept, and given again."""
 
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -70,3 +71,22 @@ def test_what_was_not_frozen_changes_nothing(tmp_path: Path) -> None:
 def test_commands_that_are_not_reached_are_known_by_name(command: str, own_chance: str, hung: bool) -> None:
     assert freezing.takes_its_own_chance([command, "x"]) == own_chance
     assert freezing.is_hung_by_time([command]) is hung
+
+
+def test_programs_that_look_past_the_library_are_known_by_how_they_are_linked(tmp_path: Path) -> None:
+    def elf(*kinds: int) -> str:
+        head = b"\x7fELF\x02\x01" + bytes(26) + struct.pack("<Q", 64) + bytes(14) + struct.pack("<HH", 56, len(kinds))
+        made = tmp_path / f"program{len(list(tmp_path.iterdir()))}"
+        made.write_bytes(head.ljust(64, b"\0") + b"".join(struct.pack("<I", kind) + bytes(52) for kind in kinds))
+        made.chmod(0o755)
+        return str(made)
+
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    assert freezing.keeps_its_own_clock([elf(1, 2)])
+    assert not freezing.keeps_its_own_clock([elf(6, 3, 1)])
+    assert not freezing.keeps_its_own_clock([str(script)])
+    assert not freezing.keeps_its_own_clock([sys.executable])
+    assert freezing.keeps_its_own_clock(["/usr/local/bin/go", "run", "x.go"])
+    assert not freezing.keeps_its_own_clock(["no-such-program"])

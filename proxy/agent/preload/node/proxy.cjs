@@ -162,6 +162,21 @@ function patchFetch() {
   globalThis[DISPATCHER] = new inForce.constructor({ connect });
 }
 
+// Bun's own WebSocket takes a proxy, where it is told of one.
+function patchBunSocket() {
+  const Plain = globalThis.WebSocket;
+  globalThis.WebSocket = class WebSocket extends Plain {
+    constructor(address, told, ...rest) {
+      const options = told && typeof told === 'object' && !Array.isArray(told) ? { ...told } : { protocols: told };
+      if (options.protocols === undefined) delete options.protocols;
+      const url = new URL(address);
+      const port = Number(url.port) || (url.protocol === 'wss:' ? 443 : 80);
+      if (options.proxy === undefined && !isDirect(url.hostname, port)) options.proxy = proxy.href;
+      super(address, options, ...rest);
+    }
+  };
+}
+
 if (proxy) {
   patchAgent(http.Agent, plainConnection, false);
   patchAgent(https.Agent, secureConnection, true);
@@ -169,5 +184,6 @@ if (proxy) {
   patchRequest(https, true);
   require('module').syncBuiltinESMExports();
   patchFetch();
+  if (process.versions.bun && typeof globalThis.WebSocket === 'function') patchBunSocket();
 }
 if (process.env.EDGETAPE_SEED) require('./chance.cjs');
