@@ -13,6 +13,7 @@ from store.core.draft import Opening
 from store.core.errors import InvalidEvent
 from store.core.model import RunClose, RunOpen, is_step
 from store.core.shape import type_name
+from store.core.text import plain
 from store.database.connection import Connection
 from store.livelogs import LiveLogs
 from store.vault import Vault
@@ -64,7 +65,7 @@ def _catalogue(connection: Connection, arrival: Arrival) -> None:
     happened = [event.decode(raw) for raw in arrival.events]
     opened, last = happened[0].facts, happened[-1]
     assert isinstance(opened, RunOpen)
-    name, workflow = (text if isinstance(text, str) else "" for text in (opened.name, opened.workflow))
+    name, workflow = plain(opened.name), plain(opened.workflow)
     closed = last.place.ts if isinstance(last.facts, RunClose) else ""
     steps = sum(is_step(each.facts) for each in happened)
     parent = opened.parent.run if opened.parent else ""

@@ -14,6 +14,7 @@ from store import envelopes, loans, log, openings, pending
 from store.core import digest, draft, event, leaf, merkle, shape
 from store.core.errors import InvalidEvent, KeyUnavailable, Malformed
 from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen, is_step
+from store.core.text import plain
 from store.database.connection import Connection
 from store.livelogs import LiveLogs
 from store.recall import Head
@@ -81,9 +82,9 @@ def open_run(
         " VALUES (?, ?, ?, ?, ?, ?, '', 1, 0, 1)",
         (
             run,
-            _plain(opened.name),
+            plain(opened.name),
             opened.mode,
-            _plain(opened.workflow),
+            plain(opened.workflow),
             opened.parent.run if opened.parent else "",
             now.ts,
         ),
@@ -207,11 +208,6 @@ def _insert(connection: Connection, logs: LiveLogs, place: event.Place, weighed:
         keep(connection, logs, place.run, place.seq, str(members["type"]), opened)
     logs.recall.heads[place.run] = Head(place.seq, hashed, str(members["type"]), place.mono_us)
     return Appended(place.seq, hashed)
-
-
-def _plain(value: object) -> str:
-    # The catalogue can be rebuilt and proves nothing; a name that is no text is found by its run's id.
-    return value if isinstance(value, str) else ""
 
 
 def weighed(facts_draft: draft.Draft) -> Weighed:

@@ -74,3 +74,10 @@ def _spelled(raw: bytes) -> str:
 
 def _octets(spelled: str) -> bytes:
     return base64.urlsafe_b64decode(spelled + "=" * (-len(spelled) % 4))
+
+
+def plain(value: object) -> str:
+    """A text as the catalogue has it, which proves nothing: none for what is no text, or has a NUL, which PostgreSQL
+    takes into no text. Its run is found by its id.
+    """
+    return value if isinstance(value, str) and "\0" not in value else ""

@@ -13,6 +13,7 @@ from store.core.event import Event
 from store.core.model import Gap, LogPoint, Parent, RunClose, RunOpen, RunSpawn, is_step
 from store.core.ranges import Ranges
 from store.core.shape import UnknownShape, UnknownVersion
+from store.core.text import plain
 from store.envelopes import Envelope
 from store.verify.family import Spawned
 from store.verify.ledger import Ledger
@@ -191,6 +192,6 @@ def _note(found: Walk, seq: int, happened: Event) -> None:
 
 def _told(opened: RunOpen, ts: str) -> CatalogueRow:
     """What the catalogue has to say of a run that begins so."""
-    name, workflow = (text if isinstance(text, str) else "" for text in (opened.name, opened.workflow))
+    name, workflow = plain(opened.name), plain(opened.workflow)
     parent = opened.parent.run if opened.parent else ""
     return CatalogueRow(name, opened.mode, workflow, parent, ts, "", 0, 0)

@@ -80,6 +80,18 @@ def test_no_event_is_written_where_a_block_has_one(kept: tuple[Path, Path, str],
         connection.execute("INSERT INTO events (run, seq, hash, event) SELECT run, 2, '', '' FROM event_blocks")
 
 
+def test_any_name_can_be_recorded(postgres: Postgres, tmp_path: Path) -> None:
+    home, keys = postgres.store(tmp_path), tmp_path / "keys"
+    names = ["a\0b", "%s ? ?1 'x' \\", "\N{GRINNING FACE}"]
+    with made(home, keys) as writer:
+        runs = [Tape(home, keys, writer).run(CALLS[:1], name) for name in names]
+    verdict = verify(home, keys)
+    assert (verdict.exit_code, "STALE_CATALOGUE" in dict(verdict.flags)) == (0, False)
+    with Reader.open(home, keys) as reader:
+        assert [reader.run(run).name for run in runs] == names
+        assert [reader.identify(name) for name in names[1:]] == runs[1:]
+
+
 def test_two_writers_share_one_log(postgres: Postgres, tmp_path: Path) -> None:
     home, keys = postgres.store(tmp_path), tmp_path / "keys"
     with made(home, keys) as one, made(home, keys) as other:

@@ -2,7 +2,7 @@
 
 SQLite stores: `test_tamper.CASES`, whose runs are closed and lie in rows or in blocks, here in every other state.
 Bundles: `tests.store.bundle.attacks`. Annotations in both: `attacks.remarks` and `tests.store.bundle.test_annotations`.
-There is no PostgreSQL store yet. docs/security.md publishes the whole.
+PostgreSQL stores: the same attacks, in `test_served`. docs/security.md publishes the whole.
 """
 
 import re
