@@ -18,7 +18,6 @@ from proxy.words import count, printable
 if TYPE_CHECKING:
     from proxy.outbound.voyage import Voyage
     from proxy.sessions.variants import Variant
-    from proxy.stores.reach import demand_reach
 
 _EPILOG = """\b
     edgetape compare contract --model m2 --model m3 -n 3
@@ -101,6 +100,7 @@ def _alone(talk: Talk, shared: Shared, word: str, argv: Sequence[str], variant: 
     # First of all: a process that has threads or an open store cannot be confined any more.
     from proxy.outbound.voyage import carried_out, confined
     from proxy.sessions.ending import Outlets, tell
+    from proxy.stores.reach import demand_reach
 
     voyage = _voyage(word, argv, variant, given)
     demand_reach(shared, "", no_confine=given["no_confine"])

@@ -14,7 +14,6 @@ from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from proxy.outbound.voyage import Proposal
-    from proxy.stores.reach import demand_reach
 
 _EPILOG = """\b
 Exit codes: the agent's own when nothing was held back; 43 refused (a request that no rule lets out, or an attempt to
@@ -92,6 +91,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     """
     # First of all: a process that has threads or an open store cannot be confined any more.
     from proxy.outbound.voyage import Terms, Voyage, carried_out, confined
+    from proxy.stores.reach import demand_reach
 
     proposal = _proposed(given)
     ports = given["allowed_ports"]

@@ -13,7 +13,6 @@ from proxy.talk import Talk
 
 if TYPE_CHECKING:
     from proxy.outbound.voyage import Proposal
-    from proxy.stores.reach import demand_reach
 
 _EPILOG = """\b
     edgetape sandbox contract --map 'db.example.com=http://127.0.0.1:9000' -- python my_agent.py
@@ -72,6 +71,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     """
     # First of all: a process that has threads or an open store cannot be confined any more.
     from proxy.outbound.voyage import Terms, Voyage, carried_out, confined
+    from proxy.stores.reach import demand_reach
 
     proposal = _proposed(given)
     ports = given["allowed_ports"]
