@@ -12,7 +12,7 @@ from proxy.options import Shared, options
 from proxy.output import as_json_text
 from proxy.stores import upkeep
 from proxy.talk import Talk
-from proxy.views.remarks import event_of
+from proxy.views.remarks import event_of, numbered
 from proxy.words import count
 
 _EPILOG = """\b
@@ -70,7 +70,8 @@ def command(context: click.Context, run: str, step: int | None, **given: Unpack[
         writer.change(annotating(remark, Vault(shared.keys, writer.origin), numbers.append)).result()
     if given["as_json"]:
         with Reader.open(shared.store, shared.keys) as reader:
-            click.echo(as_json_text(next(a.record() for a in reader.annotations(found) if a.place.number in numbers)))
+            said_now = [each for each in reader.annotations(found) if each.place.number in numbers]
+            click.echo(as_json_text(numbered(said_now, steps(reader.events(found)))[0]))
         return 0
     click.echo(numbers[0])
     talk.say(f"edgetape: that is annotation {numbers[0]} of run {found}, about event {seq}")

@@ -10,7 +10,7 @@ ROWS = (
     # erase, hold, prune, retention, export
     Setting("step", "Only the bodies of this step.", COUNT),
     Setting("why", "Why, in a few words; it is kept in the log for ever.", str, short="--reason", member="reason"),
-    Setting("by", "Who asks for it.", str, account, "the account's name"),
+    Setting("by", "Who asks for it, or says it.", str, account, "the account's name"),
     Setting("dry-run", "Say what would be done, and do nothing.", flag=True),
     Setting("remove", "Take this tag off; may be repeated.", str, many=True, metavar="KEY", member="removed"),
     Setting("release", "End the hold.", flag=True),
