@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.store.verify.attacker import Attacker
-from tests.support.tape import Call, tape
+from tests.store.verify.states import CALLS
+from tests.support.tape import tape
 
-CALLS = [
-    Call(body=b'{"q":1}', answer=b'{"a":1}'),
-    Call(body=b'{"q":2}', answer=b'{"a":2}', query=b"key=secret&n=1"),
-    Call(b"/rules", answer=b"[]", method=b"GET"),
-]
+__all__ = ["CALLS"]
 
 
 @pytest.fixture(scope="session")

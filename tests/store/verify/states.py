@@ -13,6 +13,11 @@ from store.reader import Reader
 from tests.support.tape import Call, Tape, opening, tape
 
 STATES = ("open", "closed", "with erasures", "in a run tree")
+CALLS = (
+    Call(body=b'{"q":1}', answer=b'{"a":1}'),
+    Call(body=b'{"q":2}', answer=b'{"a":2}', query=b"key=secret&n=1"),
+    Call(b"/rules", answer=b"[]", method=b"GET"),
+)
 LAST = 6  # the event whose bodies are erased: no attack looks at them
 
 
@@ -36,6 +41,22 @@ def made(base: Path, state: str, calls: Sequence[Call]) -> Path:
         tale.note(going_on, b"unsealed").result(30)
         shutil.copytree(base, base / "copy")
     return base / "copy"
+
+
+def annotated(base: Path) -> Path:
+    """Fills a folder with a store that has a run in each of some states, with annotations of the events 1, 3 and 3, and
+    `other`, without; the folder.
+    """
+    with tape(base) as tale:
+        tale.run(CALLS, "other")
+        for state in ("open", "closed", "with erasures"):
+            run = tale.run(CALLS, state, close=state != "open")
+            for number, seq in enumerate((1, 3, 3)):
+                tale.annotate(run, seq, f"what is said {number}", supersedes=1 if number == 2 else None)
+            if state == "with erasures":
+                tale.annotate(run, 5, "to be erased")
+                tale.writer.erase(Erasure(run, (5,), "somebody", "asked for")).result(30)
+    return base
 
 
 def _child(tale: Tape, parent: str) -> None:

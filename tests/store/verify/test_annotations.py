@@ -9,33 +9,18 @@ from pathlib import Path
 import pytest
 
 from store.core.annotation import Kept, Words
-from store.erasure import Erasure
 from store.verify import Verdict, verify, verify_records
 from tests.store.verify.attacker import Attacker
 from tests.store.verify.attacks.remarks import CASES, repoint
-from tests.store.verify.conftest import CALLS
 from tests.store.verify.copied import Copy
-from tests.support.tape import tape
+from tests.store.verify.states import annotated as annotate
 from tests.support.verifier import verify as second
-
-STATES = ("open", "closed", "with erasures")
-TARGETS = (1, 3, 3)
 
 
 @pytest.fixture(scope="module")
 def annotated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The base folder of a store with a run in each state, each with three annotations, and `other` without."""
-    base = tmp_path_factory.mktemp("annotated")
-    with tape(base) as made:
-        made.run(CALLS, "other")
-        for state in STATES:
-            run = made.run(CALLS, state, close=state != "open")
-            for number, seq in enumerate(TARGETS):
-                made.annotate(run, seq, f"what is said {number}", supersedes=1 if number == 2 else None)
-            if state == "with erasures":
-                made.annotate(run, 5, "to be erased")
-                made.writer.erase(Erasure(run, (5,), "somebody", "asked for")).result(30)
-    return base
+    return annotate(tmp_path_factory.mktemp("annotated"))
 
 
 @pytest.fixture
@@ -65,7 +50,7 @@ def test_untouched_annotations_are_verified(attacker: Attacker) -> None:
 
 
 # One attack for each code does for an open run.
-ON_OPEN = {case.code: name for name, case in reversed(CASES.items())}.values()
+ON_OPEN = {case.code: name for name, case in reversed(list(CASES.items()))}.values()
 ATTACKS = [("closed", name) for name in CASES] + [("open", name) for name in ON_OPEN]
 
 

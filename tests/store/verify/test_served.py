@@ -16,8 +16,9 @@ from store.database.tables import tables
 from store.verify import Terms, first_bad, verify
 from store.writer import Writer
 from tests.store.verify.attacker import Attacker
+from tests.store.verify.attacks import remarks
 from tests.store.verify.conftest import CALLS
-from tests.store.verify.states import STATES, made
+from tests.store.verify.states import STATES, annotated, made
 from tests.store.verify.test_matrix import OTHERWISE
 from tests.store.verify.test_tamper import CASES
 from tests.support.postgres import Postgres
@@ -57,6 +58,12 @@ def states(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     base = tmp_path_factory.mktemp("served-states")
     wanted = STATES if request.config.option.soak else ("closed", "with erasures")
     return {state: made(base / state.replace(" ", "-"), state, CALLS) for state in wanted}
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with annotations."""
+    return annotated(tmp_path_factory.mktemp("served-annotations"))
 
 
 def put(postgres: Postgres, schema: str, folder: Path) -> None:
@@ -104,6 +111,31 @@ def test_an_attack_on_a_served_store_is_found(
     first = verdict.findings[0] if seq is None else first_bad(verdict.findings)
     assert first is not None
     assert (first.code, first.seq, verdict.exit_code) == (code, seq, case.exit_code), told
+
+
+SPOKEN = [
+    pytest.param(
+        name,
+        marks=() if name in ("T29 the newest annotation cut off", "T30 an annotation re-pointed") else pytest.mark.soak,
+    )
+    for name in remarks.CASES
+]
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_an_attack_on_annotations_in_a_served_store_is_found(
+    name: str, postgres: Postgres, open_tables: tuple[Path, str], spoken: Path, tmp_path: Path
+) -> None:
+    (home, schema), case = open_tables, remarks.CASES[name]
+    shutil.copytree(spoken, tmp_path / "attacked")
+    attacker = Attacker(tmp_path / "attacked" / "store", blocks=True)
+    case.attack(attacker, attacker.run("closed"))
+    attacker.close()
+    put(postgres, schema, attacker.folder)
+    verdict = verify(home, attacker.keys)
+    assert (verdict.findings, verdict.exit_code) == ((), 10)
+    assert verdict.remarks == verify(attacker.folder, attacker.keys).remarks
+    assert (case.code, case.seq) in [(each.code, each.seq) for each in verdict.remarks.findings]
 
 
 def test_what_nobody_attacked_passes(
