@@ -1,5 +1,6 @@
-"""How fast a process that records may be: an optimised interpreter, uvloop, a collector that looks less often, and
-threads that take short turns.
+"""How fast a process that records may be: what makes interpreter, event loop, collector and threads quicker.
+
+The interpreter is optimised, uvloop runs, the collector looks less often, and threads take short turns.
 
 EDGETAPE_PLAIN=1 leaves all of it out, for whoever wants to know whether a fault lies here. So does a system that has
 no uvloop, such as Windows.
