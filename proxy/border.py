@@ -13,6 +13,7 @@ from store.core.errors import EdgetapeError, UnknownRun
 USAGE = 2
 COULD_NOT_RUN = 3
 COMMAND = "edgetape.command"  # where `Parted` keeps the command, in the context's meta
+PARTED = "edgetape.parted"  # where `Wrapper` keeps whether there was a `--`
 OUR_FAILURE = 125  # as env(1) and timeout(1) do: the program that runs another one failed itself
 
 
@@ -47,6 +48,11 @@ class Wrapper(Verb):
     """A verb that runs the user's program: its own failures are told apart from the program's."""
 
     failure = OUR_FAILURE
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keeps in `ctx.meta` whether a command was given behind `--`."""
+        ctx.meta[PARTED] = "--" in args
+        return super().parse_args(ctx, args)
 
 
 class Parted(Wrapper):

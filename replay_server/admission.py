@@ -38,6 +38,13 @@ class Admission:
         self.clients.strangers += not admitted
         return admitted
 
+    def agrees(self, headers: Pairs) -> bool:
+        """Whether a later request on a connection that was admitted is not somebody else's, as a pool may mix them."""
+        brought = token_of(headers) if self.token else ""
+        agreed = not brought or hmac.compare_digest(brought.encode("utf-8", "surrogateescape"), self.token.encode())
+        self.clients.strangers += not agreed
+        return agreed
+
     async def _is_agents(self, transport: asyncio.BaseTransport | None) -> bool:
         client, here = (transport.get_extra_info(name) if transport else None for name in ("peername", "sockname"))
         if self.owns_connection is None or not client or not here:

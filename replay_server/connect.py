@@ -10,10 +10,10 @@ Rules kept here:
 
 import asyncio
 import ssl
-from dataclasses import dataclass
 from typing import Protocol
 
-from replay_server.admission import CHALLENGE, Admission
+from replay_server.admission import Admission
+from replay_server.greeting import IN_HTTP, IN_SOCKS, Words
 from replay_server.hello import protocols
 from replay_server.local import is_loopback, reach
 from replay_server.peek import Peek
@@ -31,36 +31,6 @@ _TLS_HANDSHAKE = b"\x16"
 _CONNECT = b"CONNECT "
 _HEAD_END = b"\r\n\r\n"
 _OWN_NAME = "localhost"  # for a client that speaks TLS to the replay server itself and names no host
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What a client is told that wants to be connected, in the protocol that it speaks."""
-
-    established: bytes
-    unreached: bytes
-    not_here: bytes
-    malformed: bytes
-    stranger: bytes
-
-
-def _refusal(status: bytes, field: bytes = b"") -> bytes:
-    return b"HTTP/1.1 " + status + b"\r\n" + field + b"Content-Length: 0\r\nConnection: close\r\n\r\n"
-
-
-_IN_HTTP = _Words(
-    b"HTTP/1.1 200 Connection established\r\n\r\n",
-    _refusal(b"502 Bad Gateway"),
-    _refusal(b"405 Method Not Allowed"),
-    _refusal(b"400 Bad Request"),
-    _refusal(b"407 Proxy Authentication Required", b"Proxy-Authenticate: " + CHALLENGE + b"\r\n"),
-)
-_IN_SOCKS = _Words(
-    *map(
-        socks.reply,
-        (socks.GRANTED, socks.UNREACHED, socks.NOT_ALLOWED, socks.NO_SUCH_ADDRESS, socks.NOT_ALLOWED),
-    )
-)
 
 
 class House(Protocol):
@@ -104,10 +74,13 @@ class House(Protocol):
 
 
 class Front(asyncio.Protocol):
-    """Looks at one new connection, then hands it over. `base` is the server that its port stands for."""
+    """Looks at one new connection, then hands it over. `base` is the server that its port stands for.
 
-    def __init__(self, house: House, tasks: set[asyncio.Task[None]], base: Base | None = None) -> None:
-        self._house = house
+    Without a `house` that is chosen by what the client says for itself.
+    """
+
+    def __init__(self, house: House | None, tasks: set[asyncio.Task[None]], base: Base | None = None) -> None:
+        self._known = house
         self._base = None if base is None else Authority(base.scheme, base.host, base.port)
         self._tasks = tasks
 
@@ -119,11 +92,21 @@ class Front(asyncio.Protocol):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def _house(self) -> House:
+        assert self._known is not None
+        return self._known
+
+    def _choose(self, fields: Pairs) -> House | None:
+        """The house of a client that says this for itself, for a front that has none."""
+        return self._known
+
     async def _admit(self, transport: asyncio.Transport) -> None:
         try:
             await self._decide(transport)
         except socks.Refused as error:
-            self._house.malformed()
+            if self._known is not None:
+                self._known.malformed()
             _end(transport, error.last_words)
         except OSError:
             transport.abort()
@@ -131,7 +114,8 @@ class Front(asyncio.Protocol):
             transport.abort()
             raise
         except Exception as error:  # noqa: BLE001  # a fault of ours must reach the verdict
-            self._house.failed(error)
+            if self._known is not None:
+                self._known.failed(error)
             transport.abort()
 
     async def _decide(self, transport: asyncio.Transport) -> None:
@@ -140,8 +124,16 @@ class Front(asyncio.Protocol):
             head, is_connect, first = await _first_head(peek)
             if first == socks.VERSION:
                 asked = await shake_hands(transport, peek)
+            elif self._known is None and not is_connect and first not in (b"", _TLS_HANDSHAKE):
+                head = await _read_head(peek, head)
         if asked is not None:
             head, is_connect = asked.head, True
+        words = IN_HTTP if asked is None else IN_SOCKS
+        if self._known is None:
+            self._known = self._choose(_fields(head)) if first else None
+            if self._known is None:
+                _end(transport, b"" if first in (b"", _TLS_HANDSHAKE) else words.stranger)
+                return
         if not is_connect:
             if first == _TLS_HANDSHAKE:
                 await self._secure(transport, None)
@@ -150,7 +142,6 @@ class Front(asyncio.Protocol):
             else:
                 transport.close()
             return
-        words = _IN_HTTP if asked is None else _IN_SOCKS
         if self._base is not None:
             _end(transport, words.not_here)
             return
@@ -165,7 +156,7 @@ class Front(asyncio.Protocol):
             return
         await self._connect(transport, place, words)
 
-    async def _connect(self, transport: asyncio.Transport, place: Authority, words: "_Words") -> None:
+    async def _connect(self, transport: asyncio.Transport, place: Authority, words: Words) -> None:
         if is_loopback(place.host) and await self._house.owns(place):
             listener = await reach(place)
             if listener is None:
@@ -257,6 +248,16 @@ def _fields(head: bytes) -> Pairs:
 def _end(transport: asyncio.Transport, last_words: bytes) -> None:
     transport.write(last_words)
     transport.close()
+
+
+async def _read_head(peek: Peek, head: bytes) -> bytes:
+    """What was taken of a request, read on to the end of its head, as far as it has one."""
+    while _HEAD_END not in head and len(head) <= HEAD_BYTES_MAX:
+        seen = await peek.look()
+        if not seen:
+            break
+        head += peek.take(len(seen))
+    return head
 
 
 async def _first_head(peek: Peek) -> tuple[bytes, bool, bytes]:

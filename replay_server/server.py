@@ -27,6 +27,7 @@ from replay_server.findings import Clients
 from replay_server.hello import shows_distrust
 from replay_server.holding import hold
 from replay_server.ledger import Ledger
+from replay_server.listener import CannotListen, listening
 from replay_server.live import Outing
 from replay_server.local import is_loopback, reach, tunnel
 from replay_server.modes import Pace, Policy, is_ci
@@ -58,10 +59,6 @@ _END_S_MAX = 1.0
 
 
 __all__ = ["CannotListen", "LiveOptions", "ReplayOptions", "ReplayServer"]
-
-
-class CannotListen(EdgetapeError):
-    """The address that the replay server was told to take cannot be had."""
 
 
 class ReplayServer:
@@ -110,10 +107,11 @@ class ReplayServer:
         """The id of the replay's own run."""
         return self._ledger.run
 
-    async def start(self) -> None:
-        """Listens. Raises CannotListen."""
-        self.port = await self._listen(self.options.listen_port, None)
-        self.bases = tuple([base.at(await self._listen(base.listens, base)) for base in self.options.bases])
+    async def start(self, behind: int | None = None) -> None:
+        """Listens; `behind` a port that others share, on ports of its own for base URLs only. Raises CannotListen."""
+        self.port = behind or await self._listen(self.options.listen_port, None)
+        bases = [(base, 0 if behind else base.listens) for base in self.options.bases]
+        self.bases = tuple([base.at(await self._listen(port, base)) for base, port in bases])
         if self.options.live is not None:
             from replay_server.upstream import Upstream  # not even loaded where nothing may go out
 
@@ -122,18 +120,17 @@ class ReplayServer:
     async def _listen(self, port: int, base: Base | None) -> int:
         """Listens on one port, which stands for a server where `base` says so; returns it."""
         try:
-            listener = await asyncio.get_running_loop().create_server(
-                lambda: Front(self, self._fronts, base), self.options.listen_host, port, backlog=512
-            )
-        except OSError as error:
-            self._close_listeners()
-            await self._ledger.end()
-            raise CannotListen(
-                f"cannot listen on {self.options.listen_host} port {port}: {error.strerror or error}",
-                hint="another program has that port: choose one with --port or --reverse, or none for any free one",
-            ) from error
+            listener = await listening(self.options.listen_host, port, lambda: Front(self, self._fronts, base))
+        except CannotListen:
+            await self.abandon()
+            raise
         self._listeners.append(listener)
         return int(listener.sockets[0].getsockname()[1])
+
+    async def abandon(self) -> None:
+        """Ends what never began to answer."""
+        self._close_listeners()
+        await self._ledger.end()
 
     def _close_listeners(self) -> None:
         for listener in self._listeners:
@@ -232,6 +229,8 @@ class ReplayServer:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answers one request; a client that leaves cancels this."""
         door = door_of(request)
+        if door.placed is None and door.vouched and not self.admission.agrees(said_for_itself(request)):
+            return stranger()
         door.vouched = door.vouched or await self.admission.admits(request.transport, said_for_itself(request))
         if not door.vouched:
             return stranger()

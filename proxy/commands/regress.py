@@ -4,20 +4,14 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import click
 
-from proxy.border import COMMAND, OUR_FAILURE, Parted
+from proxy.border import COMMAND, Parted
 from proxy.options import Shared, options
-from proxy.output import as_json_text, keep, table
 from proxy.talk import Talk
-from proxy.words import count, printable
-
-if TYPE_CHECKING:
-    from proxy.sessions.regression import Outcome
-
-SCHEMA = "edgetape/regress-report/1"
+from proxy.words import printable
 
 _EPILOG = """\b
 SELECTION are conditions that all must hold (workflow=contracts, name=nightly*, since=30d, mode=record), runs, or tapes.
@@ -53,6 +47,8 @@ class Given(TypedDict):
 @click.pass_context
 def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]) -> int:
     """Replay each recording that SELECTION means, with COMMAND, and report which behave differently now."""
+    from proxy.sessions.batch import tell
+    from proxy.sessions.ending import Outlets
     from proxy.sessions.regression import Case, chosen, refuse_nothing, replayed
 
     argv: list[str] = context.meta[COMMAND]
@@ -78,32 +74,5 @@ def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     outcomes.sort(key=lambda outcome: cases.index(outcome.case))  # as they were asked for, whichever ended first
-    return _tell(talk, shared, outcomes, given)
-
-
-def _tell(talk: Talk, shared: Shared, outcomes: "Sequence[Outcome]", given: Given) -> int:
-    from proxy.sessions.regression import exit_code
-    from replay_server.junit import batch
-
-    failed = [outcome for outcome in outcomes if not outcome.passed]
-    document = {
-        "schema": SCHEMA,
-        "counts": {"passed": len(outcomes) - len(failed), "failed": len(failed)},
-        "runs": [outcome.record() for outcome in outcomes],
-    }
-    told = [(one.case.name or one.case.word, one.passed, one.verdict, one.said) for one in outcomes]
-    written = [
-        keep(talk, given["report"], as_json_text(document) + "\n"),
-        keep(talk, given["junit"], batch("edgetape regress", told)),
-    ]
-    if given["as_json"]:
-        click.echo(as_json_text(document))
-    elif failed:
-        rows = [
-            (one.case.word, printable(one.case.name, one_line=True), printable(one.verdict, one_line=True))
-            for one in failed
-        ]
-        table(shared.color, ("run", "name", "verdict"), rows)
-    passed = f"{len(outcomes) - len(failed)} of {count(len(outcomes), 'recording')} passed"
-    talk.always(f"edgetape: {passed}" + (f", {len(failed)} FAILED" if failed else ""))
-    return exit_code(outcomes) if all(written) else OUR_FAILURE
+    outlets = Outlets(given["report"], given["junit"], given["as_json"])
+    return tell(talk, "regress", outcomes, outlets, color=shared.color)

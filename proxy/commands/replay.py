@@ -10,7 +10,7 @@ import click
 
 from proxy import loop
 from proxy.agent.bases import bases_in
-from proxy.border import Misuse, Wrapper
+from proxy.border import PARTED, Misuse, Wrapper
 from proxy.options import Shared, options
 from proxy.settings import Children, Local, OnDrift, OnMiss, Order
 from proxy.stores import upkeep
@@ -29,7 +29,9 @@ be executed; 127 it was not found; 2 usage.
 then of mode fork.
 The verdict in words is the last line of stderr. --json prints the report on stdout, after the agent's own output.
 With --serve stdout has what a program's shell is to set; with --json one line {port, pid, run, environment} and, at the
-end, the report.
+end, the report. With RUN RUN... --serve it has a line for each run, its id and its agent's proxy URL; with --json one
+line {port, pid, sessions}, a session being {replays, name, run, proxy, environment}, and at the end what regress
+--json prints.
 """
 
 
@@ -106,7 +108,7 @@ class Given(TypedDict):
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
     """Run the recorded command of RUN again, or COMMAND, and answer it from the recording.
 
-    RUN may be a file that `edgetape pin` or `export` wrote.
+    RUN may be a file that `edgetape pin` or `export` wrote; with --serve there may be several.
 
     Nothing that it asks for is fetched, unless --on-miss says so; where the system allows it, it has no network.
     """
@@ -117,6 +119,8 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     if given["on_miss"] != "fail":
         return _going_live(Talk.of(context), shared, run, argv, given)
     if given["serve"]:
+        if argv and not context.meta[PARTED]:
+            return _hosting(Talk.of(context), shared, (run, *argv), given)
         return _serving(Talk.of(context), shared, run, argv, given)
     # First of all: a process that has threads or an open store cannot be confined any more.
     from proxy.confined.confinement import Unconfined, enter
@@ -171,11 +175,27 @@ def _serving(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given: G
 
     if argv:
         raise Misuse("--serve runs no command", hint="start the command by itself, with what --serve prints")
-    if given["until"] or given["each"] or given["control"] is not None:
-        raise Misuse("--serve does not pause", hint="take --until, --step and --control with a command")
-    told = replace(_told(given), listen_port=given["port"])
+    told = _served(given)
     report = served(talk, shared, run, told, announced(talk, given["shell"], as_json=given["as_json"]))
     return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
+
+
+def _hosting(talk: Talk, shared: Shared, runs: Sequence[str], given: Given) -> int:
+    """The same for many runs at once."""
+    from proxy.sessions.batch import tell
+    from proxy.sessions.ending import Outlets
+    from proxy.sessions.hosting import announced, hosted
+
+    outcomes = hosted(talk, shared, runs, _served(given), announced(talk, as_json=given["as_json"]))
+    outlets = Outlets(given["report"], given["junit"], given["as_json"])
+    return tell(talk, "replay --serve", outcomes, outlets, color=shared.color)
+
+
+def _served(given: Given) -> "ReplayOptions":
+    """What a server is told that runs no command. Raises Misuse."""
+    if given["until"] or given["each"] or given["control"] is not None:
+        raise Misuse("--serve does not pause", hint="take --until, --step and --control with a command")
+    return replace(_told(given), listen_port=given["port"])
 
 
 def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given: Given) -> int:

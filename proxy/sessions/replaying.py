@@ -29,7 +29,7 @@ from store.scratch import scratch
 from store.writer import Writer
 
 KILL_GRACE_S = 5.0
-_TOKEN_BYTES = 16
+TOKEN_BYTES = 16
 _NAMELESS = Introduction()  # the name of the recorded run must go on to mean the recorded run
 
 
@@ -64,7 +64,7 @@ async def replay(
     """
     owner, pause = Owner(), options.pause
     own = replace(
-        options, owns_port=owner.owns, owns_connection=owner.connects, token=secrets.token_urlsafe(_TOKEN_BYTES)
+        options, owns_port=owner.owns, owns_connection=owner.connects, token=secrets.token_urlsafe(TOKEN_BYTES)
     )
     server = server_of(stage, run, revival, own, about)
     await server.start()

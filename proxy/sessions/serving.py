@@ -27,7 +27,7 @@ from store.core import redact
 from store.reader import Reader, RunInfo
 from store.scratch import scratch
 
-_NO_COMMAND = ("--serve",)  # stands where the command stands that is answered
+NO_COMMAND = ("--serve",)  # stands where the command stands that is answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def served(talk: Talk, shared: Shared, word: str, options: ReplayOptions, ready:
     """
     with placed(talk, shared, word) as (place, name), Reader.open(place.store, place.keys) as reader:
         run = replayed(talk, reader, name)
-        revived = revival(reader, run, _NO_COMMAND, os.environ)
+        revived = revival(reader, run, NO_COMMAND, os.environ)
         told = replace(options, secrets=redact.secrets_of(revived.environment))
         with upkeep.opened(talk, place) as writer:
             authority = Authority.open_or_create(shared.authority)
