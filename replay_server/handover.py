@@ -3,10 +3,11 @@
 Rules kept here:
 - As with HTTP: the mode and its registry decide, a call of a tool is a write unless a rule says otherwise, what the
   recording has done is not done again, and a stand-in for a secret is never passed on.
-- A server that starts late is first told what every server is told first: the agent's own greeting, once more.
+- A server that starts late is first told what the agent has said to it so far, but for calls of tools: those only
+  that a rule says are read, or may be repeated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from replay_server.branch import STANDS_IN, Start
@@ -21,7 +22,6 @@ from store.core.control.calls import Passed
 from store.core.form import Asked, Endpoint
 from store.core.rpc import Message
 
-_GREETINGS = ("initialize", "notifications/initialized")
 _CALL = "tools/call"
 
 
@@ -39,15 +39,15 @@ class Handover:
     start: Start
     standins: StandIns
     found: Forked
-    _greeted: dict[str, list[bytes]] = field(default_factory=dict)
+    _said: dict[str, list[tuple[bytes, Message]]] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
 
     def heard(self, call: Passed, live: Message) -> On | None:
         """Takes note of a message; what goes on without being asked about: all that is between an agent and a server
         that was started, but requests.
         """
-        if call.direction == "to_server" and live.method in _GREETINGS:
-            self._greeted.setdefault(call.server, []).append(call.message)
+        if call.direction == "to_server" and live.method and call.server not in self._started:
+            self._said.setdefault(call.server, []).append((call.message, live))
         is_asked = call.direction == "to_server" and live.is_request
         return None if is_asked or call.server not in self._started else On()
 
@@ -71,12 +71,18 @@ class Handover:
         standins = {*self.standins.made, *(each.encode("utf-8", "surrogateescape") for each in self.start.kept_back)}
         if carries(Asked(Endpoint("POST", "stdio", "", 0, b"/"), body=call.message), standins):
             return self._held(where, step, STANDS_IN, "")
-        before: Sequence[bytes] = ()
-        if call.server not in self._started:
-            before = [line for line in self._greeted.get(call.server, ()) if line != call.message]
-            self._started.add(call.server)
+        before = [line for line in self._missed(call.server) if line != call.message]
+        self._started.add(call.server)
         self.found.live.append(Gone(step, where, choice.ruling.effect))
         return On(tuple(before))
+
+    def _missed(self, server: str) -> Iterator[bytes]:
+        """What a server that starts now has to hear first."""
+        registry = self.start.venture.registry
+        for line, said in self._said.pop(server, ()):
+            ruling = registry.rule(_deed(server, said))
+            if said.method != _CALL or (ruling.is_live and (ruling.effect == "read" or ruling.is_repeat)):
+                yield line
 
     def _held(self, where: str, step: int, why: str, rule: str) -> Withheld:
         held = Withheld(step, where, why, rule)

@@ -9,13 +9,11 @@ from replay_server.collection import no_collection
 from replay_server.kin import gathered
 from replay_server.labels import labels
 from replay_server.normalise import Normal, Rules, host
+from replay_server.pieces import pieces
 from replay_server.route import split
 from replay_server.target import Authority
-from store.core import chunks
-from store.core.chunks import Chunk
 from store.core.coding import as_stored
 from store.core.draft import Elsewhere
-from store.core.errors import Malformed
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, unmarked
 from store.core.jsontext import Octets
@@ -228,14 +226,16 @@ class Tape:
     def _recorded(self, index: int, facts: HttpResponse) -> Recorded:
         event = self.exchanges[index].outcome
         assert event is not None
+        headers = as_stored(self._reader.pairs(event, facts.headers), exact=facts.exact)
+        body, table = self._reader.body(event, facts.body), self._reader.body(event, facts.chunks)
         return Recorded(
             status=facts.status,
             reason=self._reader.text(event, facts.reason),
-            headers=as_stored(self._reader.pairs(event, facts.headers), exact=facts.exact),
+            headers=headers,
             framing=facts.framing,
             ended=facts.ended,
-            body=self._reader.body(event, facts.body),
-            chunks=self._chunks(event, facts),
+            body=body,
+            chunks=pieces(table, headers, body, imported=self.run.mode == "import"),
             trailers=self._reader.pairs(event, facts.trailers),
             exact=facts.exact,
             interim=interim_of(self._reader.pairs(event, facts.interim)),
@@ -253,12 +253,6 @@ class Tape:
         if asked.kind != "llm":
             return ()
         return response_labels(asked, recorded.status, recorded.headers, recorded.body).tools
-
-    def _chunks(self, event: Event, facts: HttpResponse) -> tuple[Chunk, ...]:
-        try:
-            return tuple(chunks.decode(self._reader.body(event, facts.chunks)))
-        except Malformed:
-            return ()
 
     def _placed(self) -> Iterator[Endpoint]:
         """Where each request went; long recordings go to few places, so each is worked out once."""

@@ -14,7 +14,8 @@ from proxy.talk import Talk
 from proxy.words import printable
 
 _EPILOG = """\b
-SELECTION are conditions that all must hold (workflow=contracts, name=nightly*, since=30d, mode=record), runs, or tapes.
+SELECTION are conditions that all must hold (workflow=contracts, name=nightly*, since=30d, mode=record,
+tag=reviewed=yes, tag=golden), runs, or tapes.
 \b
     edgetape regress workflow=contracts since=30d -j 4 -- python my_agent.py
     edgetape regress tests/tapes/*.tape -- python my_agent.py

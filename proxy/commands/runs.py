@@ -7,6 +7,7 @@ import click
 from proxy.border import Verb
 from proxy.options import Shared, options
 from proxy.output import as_json_text, table
+from proxy.stores.tags import asked, has
 from proxy.talk import Talk
 from proxy.views import fate
 from proxy.words import count, moment, printable
@@ -33,8 +34,8 @@ def command(context: click.Context, mode: str | None, tags: Sequence[str], limit
         everything = reader.runs()
         here = reader.origin
         standings = reader.standings()
-    asked = [_asked(text) for text in tags]
-    runs = [run for run in everything if mode in (None, run.mode) and _has(standings.get(run.id), asked)][:limit]
+    wanted = [asked(text) for text in tags]
+    runs = [run for run in everything if mode in (None, run.mode) and has(standings.get(run.id), wanted)][:limit]
     if as_json:
         click.echo(as_json_text([as_record(run, standings.get(run.id, NOTHING)) for run in runs]))
         return 0
@@ -50,17 +51,6 @@ def command(context: click.Context, mode: str | None, tags: Sequence[str], limit
     if pruned:
         talk.say(f"{count(pruned, 'run')} {'was' if pruned == 1 else 'were'} pruned, on record")
     return 0
-
-
-def _asked(text: str) -> tuple[str, str | None]:
-    """What `--tag` asks for: `KEY=VALUE`, or KEY with any value."""
-    key, equals, value = text.partition("=")
-    return key, value if equals else None
-
-
-def _has(standing: Standing | None, asked: Sequence[tuple[str, str | None]]) -> bool:
-    tags = dict((standing or NOTHING).tags)
-    return all(key in tags and value in (None, tags[key]) for key, value in asked)
 
 
 def as_record(run: RunInfo, standing: Standing) -> dict[str, object]:

@@ -52,7 +52,7 @@ def announcement(
     onwards = " from there on" if since > 1 else ""
     yield opening
     for fake in fakes.rows:
-        yield f"  requests for {fake.host}, to its fake {fake}"
+        yield f"  requests for {fake.host}{fake.place}, to its fake {fake}"
     for server in servers:
         yield f"  model requests to {server} ({count(server.asked, 'request')} in the recording{onwards})"
     for rule in registry.rules:

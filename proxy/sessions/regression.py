@@ -18,12 +18,13 @@ from pathlib import Path
 
 from proxy.border import Misuse
 from proxy.since import since
+from proxy.stores import tags
 from proxy.stores.tapes import is_tape
 from store.reader import Reader, RunInfo
 
 GRAVEST = (125, 43, 41, 40, 42)  # of several replays' exit codes, the one that stands first counts
 DIFFERS = 1
-_CONDITION = re.compile(r"(workflow|name|since|mode)=(.*)", re.DOTALL)
+_CONDITION = re.compile(r"(workflow|name|since|mode|tag)=(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +81,18 @@ class Outcome:
 def chosen(folder: Path, words: Sequence[str]) -> list[Case]:
     """The recordings that words ask for: conditions that all must hold, runs, and tape files. Raises Misuse."""
     cases = [Case(word, Path(word).stem) for word in words if is_tape(word)]
-    conditions = {found[1]: found[2] for word in words if (found := _CONDITION.fullmatch(word))}
+    said = [(found[1], found[2]) for word in words if (found := _CONDITION.fullmatch(word))]
+    conditions = {name: text for name, text in said if name != "tag"}
+    wanted = [tags.asked(text) for name, text in said if name == "tag"]
     named = [word for word in words if not is_tape(word) and not _CONDITION.fullmatch(word)]
-    if not conditions and not named:
+    if not said and not named:
         return cases
     with Reader.open(folder, folder.parent / "keys") as reader:
         infos = [reader.find(word) for word in named]
-        if conditions:
-            infos += [info for info in reader.runs() if _fits(info, conditions)]
+        if said:
+            standings = reader.standings()
+            fitting = [info for info in reader.runs() if _fits(info, conditions)]
+            infos += [info for info in fitting if tags.has(standings.get(info.id), wanted)]
     known = {info.id: info for info in infos}
     return [*cases, *(Case(info.id, info.name, info.exit_code) for info in known.values())]
 

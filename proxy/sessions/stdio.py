@@ -121,6 +121,7 @@ class Between:
         self._unheard.add(asked.id)
         self._write(line + b"\n")
         self._caught_up.wait(END_S_MAX)
+        self._unheard.discard(asked.id)
 
     def _told(self, post: Post | None, direction: Direction, line: bytes) -> Sentence:
         if post is None or not line.strip():
@@ -156,18 +157,20 @@ class Between:
         assert self._process.stdout is not None
         post = None if self.nearby is None else Post(self.nearby, self.server)
         for line in self._process.stdout:
-            if self._unheard and self._answers_unheard(line):
+            if self._unheard and self._is_unheard(line):
                 continue
             said = self._told(post, "to_client", line)
             for each in [line] if said.passes else [answer + b"\n" for answer in said.lines]:
                 self._speak(each)
         self._caught_up.set()  # it has ended: nobody waits for it any more
 
-    def _answers_unheard(self, line: bytes) -> bool:
+    def _is_unheard(self, line: bytes) -> bool:
+        """Whether it belongs to what the agent heard long ago: an answer to it, or a notification on the way to one."""
         said = rpc.message(line)
-        if not said.is_answer or said.id not in self._unheard:
+        if not said.is_answer:
+            return not said.is_request
+        if said.id not in self._unheard:
             return False
-        self._unheard.discard(said.id)
         self._caught_up.set()
         return True
 

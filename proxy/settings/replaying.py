@@ -98,7 +98,7 @@ ROWS = (
     Setting("times", "How often each variant runs.", COUNT, 1, short="-n"),
     Setting(
         "map",
-        "Who plays a server: requests for HOST (* for any letters) go to URL; may be repeated.",
+        "Who plays a server: requests for HOST[/PATH] (* for any letters) go to URL; may be repeated.",
         str,
         many=True,
         metavar="HOST=URL",

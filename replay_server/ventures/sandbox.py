@@ -1,11 +1,13 @@
 """The course of a sandbox: some servers are played by fakes, and nothing but these can be reached. Pure.
 
 Rules kept here:
-- A request for a server that has a fake goes to the fake, whatever it does: there is nobody to harm.
+- A request for a server, or for a place of it, that has a fake goes to the fake, whatever it does: there is nobody to
+  harm.
 - Model requests are answered from the recording, or live where that was said.
 - Everything else is answered by the recorded answer to an equal request; where none is, the sandbox ends.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,13 +22,17 @@ from store.core.form import Endpoint
 from store.core.model import Mode
 
 _PORTS = {"http": 80, "https": 443}
-_HINT = "write `api.example.com=http://127.0.0.1:9000`; * stands for any letters of the host"
+_ROW = re.compile(r"(?P<host>[^/]*)(?P<place>/.*?)?=(?P<url>[a-z]+://.*)", re.IGNORECASE | re.DOTALL)
+_HINT = (
+    "write `api.example.com=http://127.0.0.1:9000` or `api.example.com/v1/orders*=http://127.0.0.1:9000`; * stands for"
+    " any letters"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Fake:
     """A row of the map: requests for `host` (a pattern, with a port or not) go to `scheme`, `to`, `port`, their paths
-    behind `path`.
+    behind `path`; with `place` only those whose path is such.
     """
 
     host: str
@@ -34,23 +40,29 @@ class Fake:
     to: str
     port: int
     path: bytes = b""
+    place: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Fake":
-        """`HOST=URL`. Raises NotAllowed."""
-        host, equals, url = text.partition("=")
+        """`HOST=URL` or `HOST/PATH=URL`. Raises NotAllowed."""
+        row = _ROW.fullmatch(text)
+        host, place, url = row.groups("") if row is not None else ("", "", "")
         parts, port = _split(url)
-        whole = equals and host and port and parts.hostname and parts.scheme in _PORTS
+        whole = host and port and parts.hostname and parts.scheme in _PORTS
         if not whole or parts.query or parts.fragment or parts.username is not None:
             raise NotAllowed(f"no host and URL of a fake: {text!r}", hint=_HINT)
         scheme = cast("Literal['http', 'https']", parts.scheme)
-        return cls(host.lower(), scheme, str(parts.hostname), port, parts.path.rstrip("/").encode())
+        return cls(host.lower(), scheme, str(parts.hostname), port, parts.path.rstrip("/").encode(), place)
 
     def plays(self, host: str, port: int) -> bool:
         """Whether it stands for a server."""
         return any(fnmatchcase(name, self.host) for name in (host, f"{host}:{port}"))
 
-    def place(self, asked: Endpoint) -> Endpoint:
+    def takes(self, path: str) -> bool:
+        """Whether it answers for a path of that server."""
+        return not self.place or fnmatchcase(path, self.place)
+
+    def moved(self, asked: Endpoint) -> Endpoint:
         """Where a request is sent."""
         return asked._replace(scheme=self.scheme, host=self.to, port=self.port, path=self.path + asked.path)
 
@@ -61,7 +73,7 @@ class Fake:
 
 @dataclass(frozen=True, slots=True)
 class Fakes:
-    """All rows; the first that names a server counts."""
+    """All rows; the first that names a server, and a place of it, counts."""
 
     rows: tuple[Fake, ...] = ()
 
@@ -70,9 +82,13 @@ class Fakes:
         """The rows of a command line or file. Raises NotAllowed."""
         return cls(tuple(Fake.parse(text) for text in texts))
 
-    def of_server(self, host: str, port: int) -> Fake | None:
-        """The fake that plays a server, None for a server that has none."""
-        return next((fake for fake in self.rows if fake.plays(host, port)), None)
+    def answering(self, host: str, port: int, path: str) -> Fake | None:
+        """The fake that answers there, None where none does."""
+        return next((fake for fake in self.rows if fake.plays(host, port) and fake.takes(path)), None)
+
+    def play(self, host: str, port: int) -> bool:
+        """Whether some of what is for a server goes to a fake."""
+        return any(fake.plays(host, port) for fake in self.rows)
 
 
 NO_FAKES = Fakes()
@@ -91,7 +107,7 @@ class Sandbox(Venture):
 
     def choose(self, match: Match, deed: Deed) -> Choice:
         """Decides one request."""
-        if self.fakes.of_server(deed.host, deed.port) is not None:
+        if self.fakes.answering(deed.host, deed.port, deed.path) is not None:
             return Choice("live", Ruling(True, deed.effect))
         if match.tier is Tier.OPTIONAL:
             return Choice("replay")
@@ -104,12 +120,12 @@ class Sandbox(Venture):
 
     def dials(self, host: str, port: int) -> bool:
         """Whether somebody is there."""
-        return self.fakes.of_server(host, port) is not None or self.registry.names(host, port)
+        return self.fakes.play(host, port) or self.registry.names(host, port)
 
     def target(self, place: Endpoint) -> Endpoint | None:
         """The fake that a request goes to."""
-        fake = self.fakes.of_server(place.host, place.port)
-        return None if fake is None else fake.place(place)
+        fake = self.fakes.answering(place.host, place.port, place.path.decode("utf-8", "replace"))
+        return None if fake is None else fake.moved(place)
 
 
 def _split(url: str) -> tuple[SplitResult, int]:

@@ -48,6 +48,21 @@ def test_a_server_that_starts_late_is_greeted_once_and_then_all_passes_but_reque
     assert (first.step, first.place, first.effect) == (7, "tools/call send on the tool server Mailer", "write")
 
 
+def test_a_server_that_starts_late_hears_the_conversation_so_far_but_no_call_that_does_something() -> None:
+    made = handover(
+        "host=mailer tool=look class=read", "host=mailer tool=again class=write repeat=yes", "host=mailer class=write"
+    )
+    calls = [
+        SEND.replace(b'"send"', b'"%s"' % tool).replace(b":2,", b":%d," % at)
+        for at, tool in enumerate((b"look", b"send", b"again"), 3)
+    ]
+    answer = b'{"jsonrpc":"2.0","id":"s1","result":{"roots":[]}}'
+    for line in (LIST, *calls, answer):
+        assert made.heard(*said(line)) is None
+    assert ask(made, SEND) == On((HELLO, READY, LIST, calls[0], calls[2]))
+    assert ask(made, calls[1]) == On()
+
+
 def test_without_a_rule_an_equal_call_is_recorded_and_another_is_held_back_with_the_rule() -> None:
     made = handover()
     assert ask(made, SEND, Tier.SAME) is None

@@ -69,6 +69,18 @@ async def test_an_answer_that_is_kept_decoded_is_served_without_its_coding(place
     assert b"Content-Length: %d\r\n" % len(body) in head
 
 
+async def test_an_event_stream_is_served_event_by_event(place: Place) -> None:
+    stream = ((b"Content-Type", b"text/event-stream; charset=utf-8"),)
+    events = [b"event: a\ndata: 1\n\n", b": ping\r\n\r\n", b"data: 2\r\n\r\n", b"data: the file lost its end"]
+    made = [exchange("one", Answer(200, stream, b"".join(events))), exchange("two", Answer(200, JSON, b"\n\n{}"))]
+    writer = place.writer()
+    run = taken_in(writer, Recording(Origin("vcr", "vcrpy"), made))
+    writer.close()
+    async with place.replaying(run) as server:
+        answers = [server.session.tape.outcome(index) for index in (0, 1)]
+    assert [[chunk.length for chunk in getattr(one, "chunks", ())] for one in answers] == [list(map(len, events)), []]
+
+
 async def test_what_the_file_does_not_hold_is_refused_by_name(place: Place) -> None:
     made = [exchange("one", Answer(200, JSON, missing_bytes=900)), exchange("two", Failure("dns", "no such host"))]
     got, report = await walked(place, Recording(Origin("har", "Chrome"), made), made)

@@ -60,6 +60,14 @@ def test_a_changed_agent_fails_where_it_differs_and_the_gravest_decides(command:
     assert told["two"]["report"]["counts"]["unexpected"] == 1
 
 
+def test_recordings_are_chosen_by_their_tags(command: Command) -> None:
+    for run, *tags in (("one", "golden=yes", "team=risk"), ("x", "golden=no")):
+        assert command.run("tag", run, *tags).code == 0
+    done = command.run("regress", "tag=golden", "tag=team=risk", "--json")
+    assert [run["name"] for run in json.loads(done.out)["runs"]] == ["one"]
+    assert command.run("regress", "workflow=w", "tag=golden=no").code == 2
+
+
 def test_tapes_are_recordings_too(command: Command) -> None:
     command.run("pin", "one", "-o", "one.tape")
     done = command.run("regress", "one.tape", *agent(command, "a"))

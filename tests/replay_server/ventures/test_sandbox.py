@@ -44,6 +44,19 @@ def test_the_fakes_place_takes_the_servers_and_the_path_goes_behind_its_own() ->
     assert [sandbox().dials(host, 443) for host in ("tools.example.com", "other.example.com")] == [True, False]
 
 
+def test_a_fake_may_stand_for_some_paths_of_a_server_and_the_recording_for_the_rest() -> None:
+    rows = ("api.example.com/v1/orders/*=http://127.0.0.1:9001", "api.example.com/v1/orders?*=http://127.0.0.1:1/x")
+    made = Sandbox(Registry(), Fakes.of(rows))
+    order, orders = (Deed("api.example.com", 443, "GET", path, "", "read", False) for path in ("/v1/orders/7", "/v1/x"))
+    assert made.choose(Match(Tier.SAME, 3), order).course == "live"
+    assert made.choose(Match(Tier.SAME, 3), orders).course == "replay"
+    asked = Endpoint("GET", "https", "api.example.com", 443, b"/v1/orders/7")
+    assert made.target(asked) == Endpoint("GET", "http", "127.0.0.1", 9001, b"/v1/orders/7")
+    assert made.target(asked._replace(path=b"/v1/ordersX")) == Endpoint("GET", "http", "127.0.0.1", 1, b"/x/v1/ordersX")
+    assert made.target(asked._replace(path=b"/v1/x")) is None
+    assert made.dials("api.example.com", 443)
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "a.example", "=http://x", "a=x", "a=ftp://x", "a=http://", "a=http://x:99999", "a=http://x?q", "a=http://u@x"],
