@@ -3,15 +3,16 @@
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from proxy.border import COMMAND, OUR_FAILURE, Misuse, Parted
 from proxy.options import Shared, options
+from proxy.outbound import verb
 from proxy.output import as_json_text, keep, table
-from proxy.settings import Children
 from proxy.talk import Talk
 from proxy.words import count, printable
 
@@ -33,7 +34,7 @@ With --json: {schema, runs, reports}, runs as docs/compare.md has them, reports 
 """
 
 
-class Given(TypedDict):
+class Given(verb.Given):
     """The options as click gives them."""
 
     models: Sequence[str]
@@ -41,17 +42,7 @@ class Given(TypedDict):
     times: int
     jobs: int
     allowed: Sequence[str]
-    children: Children
     repeat_last: bool
-    yes: bool
-    upstream_ca: Path | None
-    ignored: Sequence[str]
-    grace: float
-    unverified: bool
-    no_confine: bool
-    allowed_ports: Sequence[int]
-    as_json: bool
-    report: Path | None
 
 
 type Reports = Mapping[str, Mapping[str, object]]
@@ -59,25 +50,7 @@ type Reports = Mapping[str, Mapping[str, object]]
 
 @click.command(cls=Parted, short_help="Run an agent with other models, or hold runs side by side.", epilog=_EPILOG)
 @click.argument("words", metavar="RUN... [-- COMMAND...]", nargs=-1, required=True)
-@options(
-    "model",
-    "with",
-    "times",
-    "jobs",
-    "allow",
-    "children",
-    "repeat-last",
-    "yes",
-    "upstream-ca",
-    "ignore",
-    "grace",
-    "unverified",
-    "no-confine",
-    "allow-local",
-    "json",
-    "report",
-    jobs=1,
-)
+@options("model", "with", "times", "jobs", "allow", "repeat-last", *verb.LIVE, jobs=1)
 @click.pass_context
 def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]) -> int:
     """Run the command of RUN, or COMMAND, with models live and all else recorded; or compare several RUNs."""
@@ -98,13 +71,11 @@ def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]
 def _alone(talk: Talk, shared: Shared, word: str, argv: Sequence[str], variant: "Variant", given: Given) -> int:
     """One branch, in this process."""
     # First of all: a process that has threads or an open store cannot be confined any more.
-    from proxy.outbound.voyage import carried_out, confined
+    from proxy.outbound.voyage import carried_out
     from proxy.sessions.ending import Outlets, tell
-    from proxy.stores.reach import demand_reach
 
     voyage = _voyage(word, argv, variant, given)
-    demand_reach(shared, "", no_confine=given["no_confine"])
-    confinement = confined("comparison", given["allowed_ports"], no_confine=given["no_confine"])
+    confinement = verb.kept_in(shared, "comparison", given)
     report = carried_out(talk, shared, voyage, confinement)
     if isinstance(report, int):
         return report
@@ -164,38 +135,25 @@ def _voyage(word: str, argv: Sequence[str], variant: "Variant", given: Given) ->
     """What one branch is to do. Raises Misuse."""
     from proxy.agent.identity import Introduction
     from proxy.configuration import nearest
-    from proxy.outbound.voyage import Proposal, Terms, Voyage
+    from proxy.outbound.voyage import Proposal, Voyage
     from proxy.views.branches import VARIANT
-    from replay_server.modes import NotAllowed
     from replay_server.normalise import Rules
-    from replay_server.options import ReplayOptions
     from replay_server.plan import ComparePlan
     from replay_server.registry import Registry
-    from replay_server.rules import BadRule
 
     configured = nearest(Path.cwd())
-    try:
+    with verb.well_said():
         Rules.of(given["ignored"])
         registry = Registry.of((*given["allowed"], *configured.allow))
-    except (BadRule, NotAllowed) as error:
-        raise Misuse(str(error), hint=error.hint) from error
     proposal = Proposal(
         "this may leave this machine, model requests only:",
         registry,
         lambda whole: ComparePlan(whole, variant.model, given["repeat_last"]),
         filed=configured.allow,
     )
-    ignore = (*configured.ignore, *given["ignored"])
-    replaying = ReplayOptions(
-        order="any",
-        grace_s=given["grace"],
-        ignore=ignore,
-        optional=configured.optional,
-        unverified=given["unverified"],
-    )
-    terms = Terms(given["yes"], given["upstream_ca"], given["children"], given["allowed_ports"])
+    replaying = replace(verb.replaying(given), order="any")
     about = Introduction(labels={VARIANT: variant.name})
-    return Voyage(word, argv, proposal, replaying, terms, about, variant.variables)
+    return Voyage(word, argv, proposal, replaying, verb.terms(given), about, variant.variables)
 
 
 def _shared_words(given: Given) -> list[str]:
@@ -225,13 +183,10 @@ def _tell(talk: Talk, shared: Shared, words: Sequence[str], reports: Reports, gi
     """Prints the comparison; the exit code."""
     from proxy.views import branches
     from replay_server.normalise import Rules
-    from replay_server.rules import BadRule
     from store.reader import Reader
 
-    try:
+    with verb.well_said():
         rules = Rules.of((*branches.MODEL_RULES, *given["ignored"]))
-    except BadRule as error:
-        raise Misuse(str(error), hint=error.hint) from error
     with Reader.open(shared.store, shared.keys) as reader:
         told = [branches.branch(reader, reader.find(word), rules) for word in words]
     document = {**branches.document(told), "reports": dict(reports)}

@@ -1,15 +1,17 @@
 """`edgetape fork`: run an agent again up to a step, answer that otherwise, and let it go on from there."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from proxy.agent.bases import bases_in
 from proxy.border import Misuse, Wrapper
 from proxy.options import options
-from proxy.settings import Children, Local, OnDrift, Order
+from proxy.outbound import verb
+from proxy.settings import Local, OnDrift, Order
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ A value of --set that is no JSON is a string: --set /rows/0/severity=high
 """
 
 
-class Given(TypedDict):
+class Given(verb.Given):
     """The options as click gives them."""
 
     at: int | None
@@ -34,21 +36,11 @@ class Given(TypedDict):
     cut_after: int | None
     live_step: bool
     allowed: Sequence[str]
-    children: Children
-    yes: bool
-    upstream_ca: Path | None
     on_drift: OnDrift
     order: Order
-    ignored: Sequence[str]
-    grace: float
     pace: str
     local: Local
     reverse: Sequence[str]
-    unverified: bool
-    no_confine: bool
-    allowed_ports: Sequence[int]
-    as_json: bool
-    report: Path | None
     junit: Path | None
 
 
@@ -63,21 +55,12 @@ class Given(TypedDict):
     "cut-after",
     "live-step",
     "allow",
-    "children",
-    "yes",
-    "upstream-ca",
     "on-drift",
     "order",
-    "ignore",
-    "grace",
     "pace",
     "local",
     "reverse",
-    "unverified",
-    "no-confine",
-    "allow-local",
-    "json",
-    "report",
+    *verb.LIVE,
     "junit",
 )
 @click.pass_context
@@ -90,36 +73,24 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     them, else they are answered from the recording, or refused.
     """
     # First of all: a process that has threads or an open store cannot be confined any more.
-    from proxy.outbound.voyage import Terms, Voyage, carried_out, confined
-    from proxy.stores.reach import demand_reach
+    from proxy.outbound.voyage import Voyage
 
     proposal = _proposed(given)
-    ports = given["allowed_ports"]
-    demand_reach(context.obj, "", no_confine=given["no_confine"])
-    confinement = confined("fork", ports, no_confine=given["no_confine"])
+    confinement = verb.kept_in(context.obj, "fork", given)
 
-    from proxy.configuration import nearest
-    from proxy.sessions.ending import Outlets, tell
-    from replay_server.server import ReplayOptions
+    from proxy.sessions.ending import Outlets
 
-    talk = Talk.of(context)
-    configured = nearest(Path.cwd())
-    options = ReplayOptions(
+    replaying = replace(
+        verb.replaying(given),
         on_drift=given["on_drift"],
-        grace_s=given["grace"],
         order=given["order"],
         pace=given["pace"],
         local=given["local"],
         bases=bases_in(given["reverse"]),
-        ignore=(*configured.ignore, *given["ignored"]),
-        optional=configured.optional,
-        unverified=given["unverified"],
     )
-    terms = Terms(given["yes"], given["upstream_ca"], given["children"], ports)
-    report = carried_out(talk, context.obj, Voyage(run, argv, proposal, options, terms), confinement)
-    if isinstance(report, int):
-        return report
-    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
+    voyage = Voyage(run, argv, proposal, replaying, verb.terms(given))
+    outlets = Outlets(given["report"], given["junit"], given["as_json"])
+    return verb.concluded(Talk.of(context), context.obj, voyage, confinement, outlets)
 
 
 def _proposed(given: Given) -> "Proposal":
@@ -127,23 +98,20 @@ def _proposed(given: Given) -> "Proposal":
     from proxy.configuration import nearest
     from proxy.outbound.voyage import Proposal
     from replay_server.injection import Edit, Injection
-    from replay_server.modes import NotAllowed, Pace
+    from replay_server.modes import Pace
     from replay_server.normalise import Rules
     from replay_server.plan import ForkPlan
     from replay_server.registry import Registry
-    from replay_server.rules import BadRule
 
     step, path, is_live = given["at"], given["respond"], bool(given["live_step"])
     if step is None:
         raise Misuse("say at which step the fork leaves the recording", hint="--at 8; `edgetape show RUN` numbers them")
     filed = nearest(Path.cwd()).allow
-    try:
+    with verb.well_said():
         Pace.parse(given["pace"])
         Rules.of(given["ignored"])
         registry = Registry.of((*given["allowed"], *filed))
         edits = tuple(Edit.parse(text) for text in given["edits"])
-    except (BadRule, NotAllowed) as error:
-        raise Misuse(str(error), hint=error.hint) from error
     injection = Injection(None if path is None else path.read_bytes(), given["status"], edits, given["cut_after"])
     if injection.is_any == is_live:
         fault = "has two answers" if is_live else "has no other answer than the recorded one"

@@ -202,17 +202,16 @@ def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given
     """The same with what nothing recorded answers asked of the real servers, as far as the rules let it out."""
     # First of all: a process that has threads or an open store cannot be confined any more.
     from proxy.configuration import nearest
-    from proxy.outbound.voyage import Proposal, Terms, Voyage, carried_out, confined
-    from replay_server.modes import NotAllowed, Policy, is_ci
+    from proxy.outbound import verb
+    from proxy.outbound.voyage import Proposal, Terms, Voyage, confined
+    from replay_server.modes import Policy, is_ci
     from replay_server.plan import MissPlan
     from replay_server.registry import Registry
 
     filed = nearest(Path.cwd()).allow
-    try:
+    with verb.well_said():
         Policy(on_miss=given["on_miss"]).check(ci=is_ci(os.environ), goes_live=True)
         registry = Registry.of((*given["allowed"], *filed))
-    except NotAllowed as error:
-        raise Misuse(str(error), hint=error.hint) from error
     if given["serve"] or given["until"] is not None or given["each"] or given["control"] is not None:
         raise Misuse("a replay that pauses, or only serves, does not go live", hint="take --on-miss fail")
     proposal = Proposal(
@@ -224,32 +223,28 @@ def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given
     told, ports = _told(given), given["allowed_ports"]
     confinement = confined("replay with --on-miss", ports, no_confine=given["no_confine"])
 
-    from proxy.sessions.ending import Outlets, tell
+    from proxy.sessions.ending import Outlets
 
     terms = Terms(given["yes"], given["upstream_ca"], given["children"], ports)
     voyage = Voyage(run, argv, proposal, told, terms, takes_name=given["on_miss"] == "record")
-    report = carried_out(talk, shared, voyage, confinement)
-    if isinstance(report, int):
-        return report
-    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
+    outlets = Outlets(given["report"], given["junit"], given["as_json"])
+    return verb.concluded(talk, shared, voyage, confinement, outlets)
 
 
 def _told(given: Given, pause: "Pause | None" = None) -> "ReplayOptions":
     """What the server is told. Raises Misuse."""
     from proxy.configuration import nearest
-    from replay_server.modes import NotAllowed, Pace
+    from proxy.outbound import verb
+    from replay_server.modes import Pace
     from replay_server.normalise import Rules
     from replay_server.options import ReplayOptions
-    from replay_server.rules import BadRule
 
     configured = nearest(Path.cwd())
     ignored = (*configured.ignore, *given["ignored"])
     optional = (*configured.optional, *given["optionals"])
-    try:
+    with verb.well_said():
         Pace.parse(given["pace"])
         Rules.of(ignored, optional)
-    except (BadRule, NotAllowed) as error:
-        raise Misuse(str(error), hint=error.hint) from error
     return ReplayOptions(
         on_drift=given["on_drift"],
         on_miss=given["on_miss"],

@@ -1,14 +1,15 @@
 """`edgetape sandbox`: run an agent again, with fakes in place of some servers and no way to any other."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from proxy.border import Misuse, Wrapper
 from proxy.options import options
-from proxy.settings import Children
+from proxy.outbound import verb
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
@@ -23,46 +24,20 @@ Exit codes: the agent's own; 41 it asked for what neither a fake nor the recordi
 """
 
 
-class Given(TypedDict):
+class Given(verb.Given):
     """The options as click gives them."""
 
     fakes: Sequence[str]
     live_models: bool
-    children: Children
     repeat_last: bool
-    yes: bool
-    upstream_ca: Path | None
-    ignored: Sequence[str]
-    grace: float
     pace: str
-    unverified: bool
-    no_confine: bool
-    allowed_ports: Sequence[int]
-    as_json: bool
-    report: Path | None
     junit: Path | None
 
 
 @click.command(cls=Wrapper, short_help="Run an agent again, against fakes alone.", epilog=_EPILOG)
 @click.argument("run", metavar="RUN")
 @click.argument("argv", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-@options(
-    "map",
-    "live-models",
-    "children",
-    "repeat-last",
-    "yes",
-    "upstream-ca",
-    "ignore",
-    "grace",
-    "pace",
-    "unverified",
-    "no-confine",
-    "allow-local",
-    "json",
-    "report",
-    "junit",
-)
+@options("map", "live-models", "repeat-last", "pace", *verb.LIVE, "junit")
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
     """Run the command of RUN again, or COMMAND: what --map names goes to fakes, the rest comes from the recording.
@@ -70,53 +45,34 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     Nothing else can be reached, but the recording's models with --live-models.
     """
     # First of all: a process that has threads or an open store cannot be confined any more.
-    from proxy.outbound.voyage import Terms, Voyage, carried_out, confined
-    from proxy.stores.reach import demand_reach
+    from proxy.outbound.voyage import Voyage
 
     proposal = _proposed(given)
-    ports = given["allowed_ports"]
-    demand_reach(context.obj, "", no_confine=given["no_confine"])
-    confinement = confined("sandbox", ports, no_confine=given["no_confine"])
+    confinement = verb.kept_in(context.obj, "sandbox", given)
 
-    from proxy.configuration import nearest
-    from proxy.sessions.ending import Outlets, tell
-    from replay_server.options import ReplayOptions
+    from proxy.sessions.ending import Outlets
 
-    talk = Talk.of(context)
-    configured = nearest(Path.cwd())
-    replaying = ReplayOptions(
-        order="any",
-        grace_s=given["grace"],
-        pace=given["pace"],
-        ignore=(*configured.ignore, *given["ignored"]),
-        optional=configured.optional,
-        unverified=given["unverified"],
-    )
-    terms = Terms(given["yes"], given["upstream_ca"], given["children"], ports)
-    report = carried_out(talk, context.obj, Voyage(run, argv, proposal, replaying, terms), confinement)
-    if isinstance(report, int):
-        return report
-    return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
+    replaying = replace(verb.replaying(given), order="any", pace=given["pace"])
+    voyage = Voyage(run, argv, proposal, replaying, verb.terms(given))
+    outlets = Outlets(given["report"], given["junit"], given["as_json"])
+    return verb.concluded(Talk.of(context), context.obj, voyage, confinement, outlets)
 
 
 def _proposed(given: Given) -> "Proposal":
     """What the command line says of what may leave. Raises Misuse."""
     from proxy.configuration import nearest
     from proxy.outbound.voyage import Proposal
-    from replay_server.modes import NotAllowed, Pace
+    from replay_server.modes import Pace
     from replay_server.normalise import Rules
     from replay_server.plan import SandboxPlan
     from replay_server.registry import Registry
-    from replay_server.rules import BadRule
     from replay_server.ventures.sandbox import Fakes
 
     configured = nearest(Path.cwd())
-    try:
+    with verb.well_said():
         Pace.parse(given["pace"])
         Rules.of(given["ignored"])
         fakes = Fakes.of((*given["fakes"], *configured.map))
-    except (BadRule, NotAllowed) as error:
-        raise Misuse(str(error), hint=error.hint) from error
     if not fakes.rows:
         raise Misuse("a sandbox needs to know who plays whom", hint="--map 'api.example.com=http://127.0.0.1:9000'")
     return Proposal(

@@ -69,6 +69,15 @@ def terms(given: Given) -> "Terms":
     return Terms(given["yes"], given["upstream_ca"], given["children"], given["allowed_ports"])
 
 
+def kept_in(shared: Shared, mode: str, given: Given) -> "Confinement | Unconfined":
+    """Confines this process; call it before a thread is started or a store opened. Raises Misuse."""
+    from proxy.outbound.voyage import confined
+    from proxy.stores.reach import demand_reach
+
+    demand_reach(shared, "", no_confine=given["no_confine"])
+    return confined(mode, given["allowed_ports"], no_confine=given["no_confine"])
+
+
 def concluded(
     talk: Talk, shared: Shared, voyage: "Voyage", confinement: "Confinement | Unconfined", outlets: "Outlets"
 ) -> int:
