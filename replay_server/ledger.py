@@ -103,14 +103,14 @@ class Ledger:
         request: Ticket,
         served: Recorded,
         ended: Ended,
-        like: HttpResponse | None = None,
+        like: known.Likeness = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
-        """What was served, and how that ended; `like` is the recorded answer, whose labels it takes, and `elsewhere`
-        where its body is kept.
+        """What was served, and how that ended; `like` is the recorded answer, whose labels it takes, or has its own,
+        and `elsewhere` where its body is kept.
         """
         sheet = Sheet()
-        members: dict[str, Any] = {} if like is None else known.of_answer(like)
+        members: dict[str, Any] = known.of_answer(sheet, like)
         if served.body:
             media_type = first(served.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
             coding = first(served.headers, b"content-encoding").decode("latin-1").lower()
@@ -184,7 +184,7 @@ class Ledger:
         said: Recorded,
         live: Live,
         kept: Recorded | None = None,
-        like: HttpResponse | None = None,
+        like: known.Likeness = None,
         elsewhere: Elsewhere | None = None,
     ) -> Reply:
         """An answer of ours, recorded once it was sent: as `kept` where given, with the labels of `like`, whose body is

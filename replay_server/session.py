@@ -38,6 +38,7 @@ from store.core.control.calls import is_ours
 from store.core.form import Asked, Form, Pairs
 from store.core.model import HttpRequest
 from store.core.redact import Redactor
+from store.labels.classify import response_labels
 from store.ticket import Ticket
 
 _NOTHING = Recorded(204, b"No Content", (), "none", "complete")
@@ -226,7 +227,9 @@ class Session:
 
                 def foreign(answer: Recorded) -> Reply:
                     served, kept = self._standins.reveal(answer)
-                    return self._reply(ask, echoes.put(served), ask.ledger.redacted(echoes.put(kept)))
+                    kept = ask.ledger.redacted(echoes.put(kept))
+                    found = response_labels(self.tape.labelled(index), kept.status, kept.headers, kept.body)
+                    return ask.ledger.reply(ask.ticket, echoes.put(served), ask.live, kept, found)
 
                 if injects:
                     return foreign(outcome)

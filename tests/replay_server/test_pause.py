@@ -15,6 +15,8 @@ from replay_server.injection import Edit, Injection
 from replay_server.modes import NotAllowed
 from replay_server.pause import Held, Pause
 from replay_server.server import ReplayOptions, ReplayServer
+from store.exchange import exchanges
+from store.reader import Reader
 from tests.replay_server.forking import ask
 from tests.replay_server.recording import CHAT, EVENTS, Place, Recording
 from tests.replay_server.wires import dial, dial_through
@@ -110,12 +112,13 @@ async def test_a_stream_that_is_held_is_kept_alive_with_comments(place: Place, m
     monkeypatch.setattr(holding, "KEEP_ALIVE_S", 0.05)
 
     def stream(recording: Recording) -> None:
-        recording.get(CHAT, b"".join(STREAM), headers=EVENTS, framing="chunked")
+        recording.post(CHAT, {}, b"".join(STREAM), headers=EVENTS, framing="chunked")
 
     pause = Pause(each=True)
     async with place.replaying(place.record(stream), ReplayOptions(pause=pause)) as server:
         wire = await dial_through(server, place, "api.openai.com:443")
-        wire.send(b"GET /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\n\r\n")
+        head = (b"POST /v1/chat/completions HTTP/1.1", b"Host: api.openai.com", b"Content-Type: application/json")
+        wire.send(b"\r\n".join((*head, b"Accept: application/json", b"Content-Length: 2", b"", b"{}")))
         await wire.until(b": edgetape holds this answer\n\n\r\n")
         assert (await held(pause)).has_begun
         with pytest.raises(NotAllowed, match="has gone out already"):
@@ -126,6 +129,10 @@ async def test_a_stream_that_is_held_is_kept_alive_with_comments(place: Place, m
     assert b'"content":"High"' in wire.received
     assert b"Low" not in wire.received
     assert wire.received.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+    with Reader.open(place.store, place.keys) as reader:
+        (exchange,) = exchanges(reader.events(reader.find("last:replay").id))
+    assert exchange.response is not None
+    assert exchange.response.stop == "stop", "the changed answer has labels of its own"
 
 
 async def test_a_client_that_leaves_lets_the_next_one_have_its_turn(place: Place) -> None:
