@@ -161,10 +161,8 @@ def edgetape(request: pytest.FixtureRequest) -> Iterator[Tape]:
         if tape.mode != "off":
             _begin(request.config.stash[HARNESS], request.node, tape, options)
         for name, value in tape.environment.items():
-            if value is None:
-                patch.delenv(name, raising=False)
-            else:
-                patch.setenv(name, value)
+            patch.delenv(name, raising=False) if value is None else patch.setenv(name, value)
+        patch.setattr("urllib.request._opener", None)  # made at the first urlopen, with the proxies of that test
         request.node.stash[TAPE], request.node.stash[PASSED] = tape, False
         yield tape
         said = _end(request.node, passed=request.node.stash[PASSED])

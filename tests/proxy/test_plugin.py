@@ -31,6 +31,7 @@ def order(client):
 
 @pytest.mark.edgetape
 def test_in_process(client):
+    assert urllib.request.urlopen(URL + "/plain").status == 200
     assert client.get(URL + "/models").status_code == 200
     assert "EDGETAPE_RUN" in os.environ
 
@@ -41,6 +42,7 @@ def test_of_a_child(edgetape):
 
 @pytest.mark.edgetape(tape="asked")
 def test_swallows(client):
+    assert urllib.request.urlopen(URL + "/again").status == 200  # by the opener of its own test, not the first one's
     client.post(URL + "/ask", json={"words": os.environ.get("WORDS", "hello")})
 
 @pytest.mark.edgetape(teardown=True)
@@ -110,7 +112,7 @@ def test_tests_are_recorded_and_replayed_and_a_drift_fails_one_that_passes(proje
     assert "there is no tape" in replayed.stdout
     assert "pytest --edgetape=record 'tests/test_agent.py::test_fails'" in replayed.stdout
     drift = replayed.stdout.partition("test_swallows")[2]
-    for line in ("asked.tape: DRIFTED at step 1", "body /words", 'recorded: "hello"', 'live:     "bye"'):
+    for line in ("asked.tape: DRIFTED at step 2", "body /words", 'recorded: "hello"', 'live:     "bye"'):
         assert line in drift
     assert len(provider.seen()) == asked
 
