@@ -113,9 +113,9 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     Nothing that it asks for is fetched, unless --on-miss says so; where the system allows it, it has no network.
     """
     shared: Shared = context.obj
-    from proxy.stores.reach import demand_reach
+    from proxy.stores.reach import reach
 
-    demand_reach(shared, run, no_confine=given["no_confine"] or bool(given["serve"]))
+    reach(shared, run, no_confine=given["no_confine"] or bool(given["serve"]))
     if given["on_miss"] != "fail":
         return _going_live(Talk.of(context), shared, run, argv, given)
     if given["serve"]:

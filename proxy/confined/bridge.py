@@ -72,12 +72,12 @@ async def _carry(port: int, near: asyncio.StreamReader, near_out: asyncio.Stream
         near_out.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         near_out.transport.abort()
         return
-    await asyncio.gather(_carry_one_way(near, far_out), _carry_one_way(far, near_out))
+    await asyncio.gather(carry_one_way(near, far_out), carry_one_way(far, near_out))
     far_out.close()
     near_out.close()
 
 
-async def _carry_one_way(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+async def carry_one_way(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
     """Carries to the end of the source and passes the end on; a failure ends the other side at once."""
     try:
         while piece := await source.read(_PIECE_BYTES):

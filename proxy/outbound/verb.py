@@ -72,9 +72,9 @@ def terms(given: Given) -> "Terms":
 def kept_in(shared: Shared, mode: str, given: Given) -> "Confinement | Unconfined":
     """Confines this process; call it before a thread is started or a store opened. Raises Misuse."""
     from proxy.outbound.voyage import confined
-    from proxy.stores.reach import demand_reach
+    from proxy.stores.reach import reach
 
-    demand_reach(shared, "", no_confine=given["no_confine"])
+    reach(shared, "", no_confine=given["no_confine"])
     return confined(mode, given["allowed_ports"], no_confine=given["no_confine"])
 
 

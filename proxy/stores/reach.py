@@ -1,19 +1,21 @@
-"""Whether a replay that is confined, and so has no network, reaches the store that it replays from and records into."""
+"""Lets a replay that is confined, and so has no network, reach the server that keeps its store."""
 
 from pathlib import Path
 
-from proxy.border import Misuse
 from proxy.options import Shared
-from store.database import server
+from store.database import explained, server
 
 
-def demand_reach(shared: Shared, word: str, *, no_confine: bool) -> None:
-    """Raises Misuse where it would not; a tape that `word` names is replayed from a store of its own."""
-    known = server.of(shared.store)
+def reach(shared: Shared, word: str, *, no_confine: bool) -> None:
+    """Call it before anything else, as `enter`: where the store is behind a network a process stays outside, through
+    which it is reached. A tape that `word` names is replayed from a store of its own. Raises StoreUnusable.
+    """
+    place = shared.store
+    known = server.of(place)
     if known is None or known.is_near or no_confine or Path(word).is_file():
         return
-    raise Misuse(
-        f"a replay is confined, and would not reach the store {known.url} by its network",
-        hint="name the server's socket (postgresql:///DATABASE?host=/var/run/postgresql), or replay a tape:"
-        " edgetape pin RUN; --no-confine goes without confinement",
-    )
+    with explained(place):
+        password = server.driver().password_of(known)
+    from proxy.confined.carrier import carry
+
+    server.lead(place, carry(known), password)

@@ -22,10 +22,14 @@ class BadAddress(StoreUnusable):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a store is: a URL without a password, and the password that was given beside it, if any."""
+    """Where a store is: a URL without a password, and the password that was given beside it, if any.
+
+    `way` is the folder of a socket that leads there, where another one is to be taken than the URL says.
+    """
 
     url: str
     password: str = field(default="", repr=False)
+    way: str = ""
 
     @property
     def is_near(self) -> bool:

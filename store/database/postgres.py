@@ -109,6 +109,11 @@ class Postgres(Served):
             cursor.executemany(statement.sql, (statement.bound(each) for each in parameters))
             return cursor
 
+    @property
+    def password(self) -> str:
+        """What the server was given, be it from the URL, the environment or a file."""
+        return self._raw.info.password
+
     def close(self) -> None:
         """See Connection."""
         self._raw.close()
@@ -225,6 +230,8 @@ class Postgres(Served):
         with _told():
             password = {"password": self._known.password} if self._known.password else {}
             given = {**_GIVEN, **psycopg.conninfo.conninfo_to_dict(self._known.url), **password}
+            if self._known.way:
+                given |= {"host": self._known.way, "hostaddr": None}
             raw = psycopg.connect(psycopg.conninfo.make_conninfo("", **given), autocommit=True)
             try:
                 raw.execute(_ALIKE + (_WRITING if self._writes else _READING))

@@ -35,6 +35,12 @@ def open_for_reading(known: Server) -> Postgres:
     return connection
 
 
+def password_of(known: Server) -> str:
+    """See `store.database.server.Driver`."""
+    with contextlib.closing(Postgres(known, writes=False)) as connection:
+        return connection.password
+
+
 def _make(connection: Postgres, known: Server) -> None:
     if _applied(connection, known) >= schema.known():
         return

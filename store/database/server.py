@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 POINTER = "postgresql.json"
 
 _passwords: dict[Path, str] = {}
+_ways: dict[Path, str] = {}
 
 
 class Driver(Protocol):
@@ -32,6 +33,9 @@ class Driver(Protocol):
 
     def open_for_reading(self, known: Server) -> "Connection":
         """See `store.database`."""
+
+    def password_of(self, known: Server) -> str:
+        """The password that the server was given, wherever it came from. Raises Fault."""
 
 
 def home(known: Server, folder: Path) -> Path:
@@ -50,6 +54,12 @@ def home(known: Server, folder: Path) -> Path:
     return place
 
 
+def lead(place: Path, way: Path, password: str) -> None:
+    """From now on this process reaches the server of a store by the socket in the folder `way`."""
+    _passwords[place], _ways[place] = password, str(way)
+    of.cache_clear()
+
+
 @lru_cache(maxsize=64)
 def of(folder: Path) -> Server | None:
     """The server that keeps the store for which this folder stands; None for a folder that holds its store itself.
@@ -58,7 +68,7 @@ def of(folder: Path) -> Server | None:
     """
     try:
         said = json.loads((folder / POINTER).read_bytes())
-        return Server(parse(said["url"]).url, _passwords.get(folder, ""))
+        return Server(parse(said["url"]).url, _passwords.get(folder, ""), _ways.get(folder, ""))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
