@@ -73,10 +73,11 @@ def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) ->
     """The add-ons for these options; `listeners` says where the recorder listens, once it does."""
     run_tag = RunTag(options, listeners)
     distrust = Distrust(keeping.counts, run_tag, tunnels=options.on_distrust == "tunnel")
+    chain = Chain(keeping, options.route)
     return Program(
         reverse=Reverse(keeping, listeners),
         guard=Guard(keeping, options, listeners),
-        bounds=Bounds(keeping, options, listeners),
+        bounds=Bounds(keeping, options, listeners, chain.goes_by),
         distrust=distrust,
         run_tag=run_tag,
         unknown=Unknown(keeping, options),
@@ -84,5 +85,5 @@ def program(keeping: Keeping, options: RecorderOptions, listeners: Listeners) ->
         tunnel=Tunnel(keeping, run_tag, options, distrust),
         capture=Capture(keeping, options),
         websocket=WebSocket(keeping),
-        chain=Chain(keeping, options.route),
+        chain=chain,
     )

@@ -121,7 +121,10 @@ class Capture:
             return
         live = self.keeping.flows.begin(await self._live(flow))
         await self._record_request(live, b"")
-        await self._end_badly(live, flow.server_conn.error or "")
+        why = flow.server_conn.error or ""
+        await self._end_badly(live, why)
+        if BARRED not in flow.metadata and flow.response is not None:  # the engine's own speaks of its options
+            flow.response = Response.make(502, f"{why}\n".encode(), {"Content-Type": "text/plain"})
 
     def tls_failed_server(self, failed: TlsData) -> None:
         """The request that this was for fails later, with the same message."""

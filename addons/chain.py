@@ -24,6 +24,10 @@ class Chain:
         self._route = route
         self._authorizations: dict[tuple[str, int], bytes] = {}
 
+    def goes_by(self, address: tuple[str, int]) -> bool:
+        """Whether an address is that of a proxy on somebody's way."""
+        return address in self._authorizations
+
     @watched
     async def http_connect(self, flow: HTTPFlow) -> None:
         """The way of all that comes inside a CONNECT."""

@@ -17,19 +17,22 @@ _NETWORKS = tuple(
         "192.0.0.192/32",  # Oracle
     )
 )
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# What holds an IPv4 address in its last four bytes: NAT64 (RFC 6052, 8215), and what RFC 4291 calls compatible.
+_WRAPPING = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")))
 _NAMES = ("metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal")
 
 
 def is_metadata(host: str) -> bool:
-    """Whether a name or address is one of these, however the address is wrapped (RFC 4291, 3056, 6052)."""
+    """Whether a name or address is one of these, however the address is wrapped (RFC 4291, 3056, 6052, 8215)."""
     name = host.strip("[]").rstrip(".").lower().partition("%")[0]
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
         return name in _NAMES
     if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (_low(address) if address in _NAT64 else None)
+        inner = address.ipv4_mapped or address.sixtofour or None
+        if inner is None and any(address in network for network in _WRAPPING):
+            inner = _low(address)
         if inner is not None and is_metadata(str(inner)):
             return True
     return any(address in network for network in _NETWORKS)

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from replay_server.ledger import Ledger
+from store.core.baggage import run_named
 from store.core.draft import Draft
 from store.core.form import Pairs, first
 from store.core.model import CloseReason, Parent
 
 type Birth = Callable[[Draft], Ledger]
 
-_RUN, _PARENT = b"x-edgetape-run", b"x-edgetape-parent-run"
+_PARENT = b"x-edgetape-parent-run"
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class Brood:
 
     async def meet(self, headers: Pairs) -> Ledger:
         """The ledger of the run that a request belongs to; a child run is opened. Raises StoreUnusable."""
-        tag, above = _said(headers, _RUN), self.of(_said(headers, _PARENT))
+        tag, above = run_named(headers), self.of(_said(headers, _PARENT))
         if not self._is_known(tag):
             async with self._opening:
                 if not self._is_known(tag):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from replay_server.agents import KnownAgent, known_agents
 from replay_server.route import split
 from replay_server.rules import Ignore, Optional
+from store.core.baggage import run_named
 from store.core.coding import as_stored
 from store.core.form import (
     MEANING_HEADERS,
@@ -16,7 +17,6 @@ from store.core.form import (
     Endpoint,
     Form,
     Mark,
-    Pairs,
     first,
     marks,
     normal,
@@ -127,16 +127,12 @@ def told(raw: Asked, redactor: Redactor) -> Told:
     )
     path, query = redactor.path(place.path), redactor.query(raw.query)
     body = redactor.body(raw.body, Content.of(raw.headers, purpose))
-    return Told(place._replace(path=unmarked(path.content)[0]), path, query, headers, body, _run(raw.headers))
+    return Told(place._replace(path=unmarked(path.content)[0]), path, query, headers, body, run_named(raw.headers))
 
 
 def host(name: str) -> str:
     """A host as it is compared: lower case, without brackets and the root's dot."""
     return name.strip("[]").rstrip(".").lower()
-
-
-def _run(headers: Pairs) -> str:
-    return first(headers, b"x-edgetape-run").decode("utf-8", "surrogateescape").strip()
 
 
 def _for_proxy(name: bytes) -> bool:

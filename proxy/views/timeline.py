@@ -22,6 +22,7 @@ from store.core.model import (
     RpcMessage,
     RunClose,
     RunOpen,
+    RunSpawn,
     TunnelClose,
     TunnelOpen,
     Value,
@@ -216,6 +217,8 @@ def _other_line(happening: Happening, look: Look) -> Line:
             return Line(happening.step, at_us, None, "note", f"the agent notes: {said}", "good")
         case RpcMessage() as facts:
             return _rpc_line(happening, facts, look)
+        case RunSpawn(child=child):
+            return Line(None, at_us, None, "run", f"a child run begins: edgetape show {child}", "good")
         case Gap(since=since, until=until, reason=reason):
             words = f"not recorded from {moment(since)} to {moment(until)}: {shown(look.text(event, reason))}"
             return Line(happening.step, at_us, None, "gap", words, "bad")

@@ -1,6 +1,7 @@
 """What the context of a distributed trace says: the members of W3C Baggage, and the ids of Trace Context."""
 
 import re
+from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
 
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?")
@@ -13,6 +14,13 @@ def member(baggage: str, key: str) -> str:
         if equals and name.strip() == key:
             return unquote_to_bytes(value.strip().encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     return ""
+
+
+def run_named(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The run that a request says it belongs to: by our header, else by its baggage; empty where it says none."""
+    fields = [(name.lower(), value.decode("utf-8", "surrogateescape")) for name, value in headers]
+    said = next((value.strip() for name, value in fields if name == b"x-edgetape-run"), "")
+    return said or member(",".join(value for name, value in fields if name == b"baggage"), "edgetape.run")
 
 
 def trace(traceparent: str) -> tuple[str, str] | None:

@@ -80,3 +80,29 @@ async def test_the_recorder_is_not_reached_by_the_address_that_a_name_stands_for
         assert b"200 OK" not in answer.split(b"\r\n")[0]
         assert len(asked) == 2
         assert len(made.exchanges("loop")) == 1
+
+
+@pytest.mark.parametrize("named", [False, True])
+async def test_an_agent_on_another_machine_does_not_reach_what_only_ours_can(
+    tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    allowed = Places.parse(["127.0.0.1", "near.example", "localhost"]) if named else None
+    async with recording(tmp_path, allow_hosts=allowed) as made:
+        agents = made.recorder.port  # they are the ones who come to this port
+        monkeypatch.setattr(bounds.Bounds, "_is_here", staticmethod(lambda client: client.sockname[1] != agents))
+        real = socket.getaddrinfo
+        near = lambda host, *rest, **more: real("127.0.0.1" if host == "near.example" else host, *rest, **more)  # noqa: E731
+        monkeypatch.setattr(socket, "getaddrinfo", near)
+        answers = [
+            await ask(agents, get(f"http://{host}:{provider.port}/"))
+            for host in ("127.0.0.1", "localhost", "near.example")
+        ]
+        for target in ("localhost", "near.example"):
+            try:
+                async with tunnelled(agents, f"{target}:{provider.port}"):
+                    answers.append(b"HTTP/1.1 200 ")
+            except ConnectionError as error:
+                answers.append(str(error).encode())
+    assert [b" 200 " in answer[:20] for answer in answers] == [named] * 5
+    assert named or all(b"the recorder's own machine" in answer for answer in answers[:3])
+    assert len(provider.seen()) == (3 if named else 0)

@@ -3,8 +3,12 @@
 import configparser
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -95,6 +99,22 @@ def test_the_image_is_built_of_instructions_and_files_that_exist() -> None:
     assert {line.split()[0] for line in dockerfile()} <= INSTRUCTIONS
     assert (ROOT / "requirements" / "runtime.lock").is_file()
     assert "USER edgetape" in dockerfile()
+
+
+def test_neither_environment_nor_history_goes_into_the_image() -> None:
+    ignored = (DEPLOY / "docker" / "Dockerfile.dockerignore").read_text().splitlines()
+    assert {".git", ".venv", "**/__pycache__"} <= set(ignored)
+
+
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("systemd-analyze is not installed")
+    here = tmp_path / "edgetape.service"
+    told = (DEPLOY / "systemd" / "edgetape.service").read_text()
+    here.write_text(told.replace("/usr/bin/edgetape", sys.executable))
+    done = subprocess.run([program, "verify", str(here)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_unit_reads_settings_anew_and_gives_it_time_to_end() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from store.core.baggage import member
+from store.core.baggage import member, run_named
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,10 @@ from store.core.baggage import member
 )
 def test_a_member_is_found_by_its_key(baggage: str, expected: str) -> None:
     assert member(baggage, "edgetape.run") == expected
+
+
+def test_the_run_of_a_request_is_named_by_our_header_or_else_by_its_baggage() -> None:
+    baggage = [(b"Baggage", b"a=1"), (b"baggage", b"edgetape.run=part%20two;p=1")]
+    assert run_named(baggage) == "part two"
+    assert run_named([*baggage, (b"X-Edgetape-Run", b" own ")]) == "own"
+    assert run_named([(b"Accept", b"*/*")]) == ""
