@@ -64,10 +64,14 @@ def loop_factory() -> "Callable[[], asyncio.AbstractEventLoop] | None":
 
 
 def settle() -> None:
-    """What is loaded by now stays: the collector need not look at it again, and looks less often at what comes. No
-    thread keeps the interpreter for long.
-    """
+    """What is loaded by now stays, and no thread keeps the interpreter for long."""
+    keep_what_is_loaded()
+    if not is_plain():
+        sys.setswitchinterval(_TURN_S_MAX)
+
+
+def keep_what_is_loaded() -> None:
+    """The collector need not look at it again, and looks less often at what comes."""
     if not is_plain():
         gc.freeze()
         gc.set_threshold(_YOUNG_MAX, *gc.get_threshold()[1:])
-        sys.setswitchinterval(_TURN_S_MAX)

@@ -5,7 +5,7 @@ into blocks. What is read here is as it lies there, believed by nobody.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -152,13 +152,16 @@ def seal(connection: Connection, block: OpeningBlock, rows: Sequence[Row]) -> bo
 def _of_event(connection: Connection, run: str, seq: int) -> list[Row]:
     found = [Row(*row) for row in connection.execute(f"{_OPENINGS} AND o.seq = ?2", (exact(run), seq))]
     block = next(_blocks(connection, run, "AND first <= ?2 ORDER BY first DESC LIMIT 1", seq), None)
-    return found + [row for row in (_restored(block) if block else ()) if row.seq == seq]
+    return found if block is None else [*found, *_restored(block).get(seq, ())]
 
 
 @lru_cache(maxsize=_BLOCKS_KEPT)
-def _restored(block: OpeningBlock) -> Sequence[Row]:
-    """The openings of a block: who reads a run in its order asks the same block for one event after the other."""
-    return sealed.restored(block)
+def _restored(block: OpeningBlock) -> Mapping[int, Sequence[Row]]:
+    """The openings of a block by seq: who reads a run in its order asks for event after event."""
+    found: dict[int, list[Row]] = {}
+    for row in sealed.restored(block):
+        found.setdefault(row.seq, []).append(row)
+    return found
 
 
 def _blocks(connection: Connection, run: str, where: str = "ORDER BY first", *values: int) -> Iterator[OpeningBlock]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from proxy import pace
 from proxy.agent.bases import Say, base_variables
 from proxy.agent.freezing import Icebox, remove_shared
 from proxy.agent.identity import RUN_VARIABLE, Introduction, run_open
@@ -68,6 +69,7 @@ async def replay(
     )
     server = server_of(stage, run, revival, own, about)
     await server.start()
+    pace.keep_what_is_loaded()
     ended: Ended | None = None
     try:
         with scratch() as folder, _watched(stage):
