@@ -115,7 +115,7 @@ def test_several_processes_give_the_same_verdict(place: Folders, capsys: pytest.
 
 MEMBERS = {
     "verdict", "exit_code", "subject", "runs", "events", "bodies", "flags", "checkpoint", "key", "vkey", "findings",
-    "no_earlier", "no_later", "witnesses", "unmet", "newer", "locked", "limits", "line",
+    "no_earlier", "no_later", "witnesses", "unmet", "newer", "annotations", "locked", "limits", "line",
 }  # fmt: skip
 
 
