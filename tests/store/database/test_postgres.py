@@ -6,13 +6,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from store import database, transfer
+from store import database, retention, transfer
 from store.annotations import Remark, annotating
 from store.core.errors import InvalidEvent, StoreUnusable
 from store.core.model import HttpRequest
 from store.core.redact import stored
 from store.erasure import Erasure
 from store.reader import Reader
+from store.retention import Pruning
 from store.vault import Vault
 from store.verify import verify
 from store.writer import Writer
@@ -162,6 +163,23 @@ def test_bodies_are_erased_on_record(postgres: Postgres, tmp_path: Path) -> None
     with postgres.connect(schema) as connection:
         assert connection.execute("SELECT count(*) FROM keys WHERE run = %s", (other,)).fetchone() == (0,)
         assert connection.execute("SELECT untidy FROM edgetape_state").fetchone() == (0,)
+
+
+def test_a_run_leaves_on_record_and_not_otherwise(postgres: Postgres, tmp_path: Path) -> None:
+    schema = postgres.schema()
+    home, keys = postgres.store(tmp_path, schema), tmp_path / "keys"
+    with made(home, keys) as writer:
+        filled = Tape(home, keys, writer)
+        leaving, staying = filled.run(CALLS, "leaving"), filled.run(CALLS, "staying")
+        retention.prune(writer, Pruning(leaving, "keeper", "its time is over")).result(30)
+        retention.tidy(writer).result(30)
+        with postgres.connect(schema) as connection:
+            for statement in (f"DELETE FROM event_blocks WHERE run = '{staying}'", "DELETE FROM leaves"):
+                with pytest.raises(psycopg.errors.RaiseException, match="never changed"):
+                    connection.execute(statement)
+    verdict = verify(home, keys)
+    assert (verdict.exit_code, verdict.runs, verdict.events) == (0, 1, 6)
+    assert "RUNS_PRUNED" in dict(verdict.flags)
 
 
 def test_a_store_goes_from_one_kind_to_the_other_and_back(postgres: Postgres, tmp_path: Path) -> None:
