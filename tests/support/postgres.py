@@ -27,9 +27,11 @@ _QUICK = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_conne
 
 
 def programs() -> Path | None:
-    """The folder of the newest server here, if there is any."""
+    """The folder of the newest server here, if there is any, and an account that it can run as."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
     on_path = shutil.which("postgres")
+    if os.geteuid() == 0 and _ACCOUNT not in (entry.pw_name for entry in pwd.getpwall()):
+        return None
     return found[-1].parent if found else Path(on_path).parent if on_path else None
 
 

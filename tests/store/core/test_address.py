@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store.core.address import BadAddress, is_url, parse
@@ -11,6 +11,7 @@ from store.core.address import BadAddress, is_url, parse
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), min_size=6, max_size=20)
 
 
+@settings(max_examples=20)
 @given(SECRETS)
 def test_a_password_is_told_apart(secret: str) -> None:
     spelled = quote(secret, safe="")
