@@ -90,6 +90,11 @@ def owns_connection(tree: ProcessTree, port: int, to_port: int) -> bool:
     return bool(inodes) and tree.holds(inodes)
 
 
+def listening_ports() -> set[int]:
+    """The TCP ports of this network on which anybody listens."""
+    return {int(fields[1].rpartition(":")[2], 16) for fields in _sockets() if fields[3] == _LISTEN}
+
+
 def _parents() -> Iterator[tuple[int, int]]:
     """Each living process with its parent's pid."""
     for entry in _entries(_PROC):

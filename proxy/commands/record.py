@@ -136,7 +136,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     say_recorded(talk, shared.store, shared.keys, recording)
     if recording.failure:
         return OUR_FAILURE
-    return REFUSED if recording.attempts else recording.ended.code
+    return REFUSED if recording.seen.attempts else recording.ended.code
 
 
 def _open_ports(given: Given) -> Sequence[int] | None:

@@ -8,21 +8,32 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from proxy.agent.freezing import remove_shared
 from proxy.agent.process import AgentNotStarted, running_agent
 from proxy.confined.confinement import Confinement, ConfinementError, Unconfined, enter
-from store.ownership import MARKER_VARIABLE
+from store.ownership import MARKER_VARIABLE, listening_ports
 
 FAILED = 125
+LOOK_S = 0.1
 LOOPBACK = "localhost,127.0.0.1,::1"
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1));from proxy.confined.cell import main; sys.exit(main(sys.argv[1:]))"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What happened in a cell: `attempts` to get past the recorder, first seen first, and ports on which servers of the
+    agent's own listened.
+    """
+
+    attempts: tuple[str, ...] = ()
+    servers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +51,16 @@ class Cell:
         named = ",".join(map(str, dict.fromkeys(ports)))
         return [sys.executable, "-I", "-c", _BOOT, packages, str(self.folder), named, *argv]
 
-    def attempts(self) -> tuple[str, ...]:
-        """What tried to get past the recorder, first seen first."""
+    def seen(self) -> Seen:
+        """What the cell has told."""
         try:
             told = json.loads(self._report.read_text("utf-8"))
         except (OSError, ValueError):
-            return ()
-        return tuple(f"{attempt} ({count} times)" if count > 1 else attempt for attempt, count in told.items())
+            return Seen()
+        attempts = (
+            f"{attempt} ({count} times)" if count > 1 else attempt for attempt, count in told["attempts"].items()
+        )
+        return Seen(tuple(attempts), tuple(told["servers"]))
 
     def taken(self) -> dict[str, str]:
         """The agent's environment, which nobody can read here afterwards. Raises OSError."""
@@ -55,10 +69,10 @@ class Cell:
         marker = os.environ.get(MARKER_VARIABLE)
         return {**told, MARKER_VARIABLE: marker} if marker else told
 
-    def tell(self, confinement: Confinement) -> None:
-        """Writes down what was seen."""
-        seen = {str(attempt): count for attempt, count in confinement.counts().items()}
-        self._report.write_text(json.dumps(seen), "utf-8")
+    def tell(self, confinement: Confinement, servers: Collection[int]) -> None:
+        """Writes down what was seen; `servers` are ports of the agent's own."""
+        attempts = {str(attempt): count for attempt, count in confinement.counts().items()}
+        self._report.write_text(json.dumps({"attempts": attempts, "servers": sorted(servers)}), "utf-8")
 
     @property
     def _environment(self) -> Path:
@@ -76,7 +90,7 @@ def main(words: Sequence[str]) -> int:
         confinement = enter(ports)
         if isinstance(confinement, Unconfined):
             return _failed(f"the agent cannot be confined: {confinement.reason}")
-        return asyncio.run(_run(cell, confinement, argv))
+        return asyncio.run(_run(cell, confinement, argv, set(ports)))
     except AgentNotStarted as error:
         _failed(str(error))
         return error.exit_code
@@ -84,18 +98,27 @@ def main(words: Sequence[str]) -> int:
         return _failed(str(error))
 
 
-async def _run(cell: Cell, confinement: Confinement, argv: Sequence[str]) -> int:
-    loop = asyncio.get_running_loop()
+async def _run(cell: Cell, confinement: Confinement, argv: Sequence[str], bridged: set[int]) -> int:
+    loop, servers = asyncio.get_running_loop(), set[int]()
     loop.add_reader(confinement.fileno(), confinement.attempts)  # so that the kernel never has to drop one
+    looking = asyncio.create_task(_look(servers))
     try:
         with running_agent(argv, cell.taken()) as agent:
             code = (await agent.wait()).code
         remove_shared(agent.pid)
         return code
     finally:
+        looking.cancel()
         loop.remove_reader(confinement.fileno())
-        cell.tell(confinement)
+        cell.tell(confinement, servers - bridged)
         confinement.close()
+
+
+async def _look(servers: set[int]) -> None:
+    """Gathers the ports on which anybody listens in here: what is said to them, the recorder does not hear."""
+    while True:
+        servers |= listening_ports()
+        await asyncio.sleep(LOOK_S)
 
 
 def _failed(sentence: str) -> int:

@@ -28,10 +28,21 @@ def say_recorded(talk: Talk, store: Path, keys: Path, recording: Recording) -> N
             f"{still} of processes that outlived the agent went on, and had to be cut",
             "a long-lived recorder has no agent to end with: edgetape proxy",
         )
-    if recording.attempts:
-        tried = printable(", ".join(recording.attempts[:_ATTEMPTS_MAX]), one_line=True)
-        more = f" and {len(recording.attempts) - _ATTEMPTS_MAX} more" if len(recording.attempts) > _ATTEMPTS_MAX else ""
+    if recording.seen.attempts:
+        tried = printable(", ".join(recording.seen.attempts[:_ATTEMPTS_MAX]), one_line=True)
+        more = (
+            f" and {len(recording.seen.attempts) - _ATTEMPTS_MAX} more"
+            if len(recording.seen.attempts) > _ATTEMPTS_MAX
+            else ""
+        )
         talk.error(f"REFUSED: the agent tried to get past the recorder: {tried}{more}", "edgetape doctor")
+    if recording.seen.servers:
+        ports = ", ".join(map(str, recording.seen.servers[:_ATTEMPTS_MAX]))
+        talk.warn(
+            f"servers of the agent's own listened inside its enclosure (port {ports}): what it said to them is"
+            " not on record",
+            "without --enforce they pass as tunnels, and --local record opens them",
+        )
     if counted.exchanges == 0:
         told = sum(step.step is not None for step in happened)
         cause = likely_cause(recording.noticed, told)

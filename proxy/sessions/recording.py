@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from addons.options import RecorderOptions
@@ -15,7 +15,7 @@ from proxy.agent.owner import Owner
 from proxy.agent.passage import Way, passage
 from proxy.agent.process import AgentNotStarted, Ended, running_agent
 from proxy.agent.upstream import upstream_proxy
-from proxy.confined.cell import Cell
+from proxy.confined.cell import Cell, Seen
 from proxy.views.silence import Noticed
 from store.authority import Authority
 from store.core import redact
@@ -43,7 +43,7 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Recording:
     """How it went. `failure` says what was not recorded, empty when nothing was lost; `cut` counts what still went on
-    after the agent's end; `attempts` is what an enclosed agent tried to reach past the recorder.
+    after the agent's end; `seen` is what an enclosed agent did past the recorder.
     """
 
     run: str
@@ -51,7 +51,7 @@ class Recording:
     noticed: Noticed
     failure: str
     cut: int
-    attempts: tuple[str, ...] = ()
+    seen: Seen = field(default_factory=Seen)
 
 
 async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
@@ -93,7 +93,7 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
                 with running_agent(argv, environment) as agent:
                     owner.agent = agent
                     ended = await agent.wait()
-                    clock, attempts = icebox.clock(), cell.attempts()
+                    clock, seen = icebox.clock(), cell.seen()
                 remove_shared(agent.pid)
             except AgentNotStarted as error:
                 await recorder.close_run(run, "agent_exit", error.exit_code)
@@ -104,7 +104,7 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
         await recorder.stop("operator")
     counts = recorder.counts
     noticed = Noticed(counts.tunnels, counts.distrusted, ended.code)
-    return Recording(run, ended, noticed, counts.last_failure or failure, counts.cut, attempts)
+    return Recording(run, ended, noticed, counts.last_failure or failure, counts.cut, seen)
 
 
 def _enclosed(

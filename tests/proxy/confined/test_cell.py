@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.confined.cell import Cell
+from proxy.confined.cell import Cell, Seen
 from proxy.confined.confinement import refusal
 from tests.support.command import Command
 
@@ -36,6 +36,7 @@ def test_c109_what_tries_to_get_past_the_recorder_is_refused_and_named_children_
     assert said.out.split() == ["200", "200", "True", "True", "1"]
     assert "REFUSED: the agent tried to get past the recorder: TCP to 192.0.2.7:443 (2 times)" in said.err
     assert "TCP to 192.0.2.8:80" in said.err  # a child that was given an empty environment
+    assert "servers of the agent's own listened inside its enclosure (port " in said.err
     (recorded,) = command.runs()
     assert recorded["exit_code"] == 7
 
@@ -49,7 +50,7 @@ def test_the_agents_environment_is_told_once_and_only_to_the_cell(tmp_path: Path
     assert file.stat().st_mode & 0o077 == 0
     assert cell.taken()["EDGETAPE_TOKEN"] == "s3cret"
     assert list(tmp_path.iterdir()) == []
-    assert cell.attempts() == ()
+    assert cell.seen() == Seen()
 
 
 def test_an_open_port_is_for_an_agent_that_is_enclosed(tmp_path: Path) -> None:
