@@ -2,7 +2,7 @@
 
 Rules kept here:
 - strict: a hook goes on when its event is on disk. group: it goes on at once, and a failure is noticed at the next
-  event; from then on every event is waited for until one succeeds.
+  event; from then on every event is waited for until one succeeds. So it is while the writer is far behind.
 - What cannot be recorded does not happen: a request that has not left gets a 503, an answer that has not begun is
   replaced by one, and anything already under way is cut. Where it is told to, it lets traffic pass instead while the
   store fails; a fault of ours, such as in redaction, stops it all the same.
@@ -72,7 +72,7 @@ class Keeping:
         if after is not None and after.done.done():
             after.result(0)
         ticket = self.runs.append(run, draft, after)
-        if self._strict or self._suspect:
+        if self._strict or self._suspect or self.runs.is_behind:
             await ticket
             self._suspect = False
         else:

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Generator
 
-SLICE_S = 0.001
+SLICE_S = 0.0003
 
 
 async def paced[R](steps: Generator[None, None, R]) -> R:

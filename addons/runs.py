@@ -23,6 +23,8 @@ from store.labels.own import NO_RULES, OwnRules
 from store.ticket import Ticket
 from store.writer import Part, Writer
 
+WAITING_MAX = 256
+
 type Heard = Callable[[str, Mapping[str, str | int]], None]
 """Is told what happened, and about what: never anything that an agent or a server said."""
 
@@ -155,6 +157,11 @@ class Runs:
     def write(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
         """The same, of which nobody is told before."""
         return self._writer.append(run.id, draft, after=after)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more waits to be written than may be lost, or kept in memory."""
+        return self._writer.waiting > WAITING_MAX
 
     def means(self, tag: Tag, run: OpenRun) -> bool:
         """Whether a tag means that run."""

@@ -22,7 +22,7 @@ RECORDING = frozenset(("record", "proxy"))
 _YOUNG_MAX = 20_000
 # How long the writer's thread may keep the interpreter from the event loop, which asks for it anew at every callback: a
 # stream whose pieces come in while much is written would wait for each of them in turn.
-_TURN_S_MAX = 0.0005
+_TURN_S_MAX = 0.002
 
 
 def is_plain() -> bool:

@@ -97,6 +97,11 @@ class Committer:
         work.ticket.done.set_exception(StoreUnusable("the writer is closed: nothing more is recorded"))
         return work.ticket
 
+    @property
+    def waiting(self) -> int:
+        """How much work is queued."""
+        return self._queue.qsize()
+
     def stop(self) -> None:
         """Returns when everything that was queued is done; the connection is closed. A second call changes nothing."""
         with self._gate:
@@ -119,12 +124,20 @@ class Committer:
 
     def _gather(self) -> tuple[list[_Prepared], bool]:
         """Takes what is queued, waiting when nothing is, and a little when nobody hurries."""
-        batch: list[_Prepared] = []
         work = self._next()
         if work is not None and self._may_lie(work):
             self._hurry.wait(UNHURRIED_S)
+        hurried = self._hurry.is_set()
         # Before the queue is looked into: who hurries afterwards may have come too late for this batch.
         self._hurry.clear()
+        batch, going_on = self._taken(work)
+        if hurried and (self._put_off is not None or self._queue.qsize()):
+            self._hurry.set()  # whoever it was may stand behind this batch
+        return batch, going_on
+
+    def _taken(self, work: Work | None) -> tuple[list[_Prepared], bool]:
+        """A work and those behind it, prepared, as many as one transaction takes; whether more may come."""
+        batch: list[_Prepared] = []
         until = time.monotonic() + BATCH_S_MAX
         while work is not None:
             if work.alone and batch:

@@ -85,6 +85,11 @@ class Writer:
         concurrent.futures.wait([writer._checkpoint_or_say().done])
         return writer
 
+    @property
+    def waiting(self) -> int:
+        """How much was asked for and is not begun yet."""
+        return self._committer.waiting
+
     def open_run(self, draft: Draft) -> tuple[str, Ticket]:
         """Opens a run: its id (UUIDv7, RFC 9562), and the ticket of event 0. `draft.facts` is a RunOpen."""
         self._announce()
@@ -139,7 +144,6 @@ class Writer:
 
     def close_run(self, run: str, reason: CloseReason, *, exit_code: int | None = None) -> Ticket:
         """Ends a run: an outcome for every request that has none, run.close, its leaf; then a checkpoint.
-
         Its bodies are packed tighter then, which for long runs goes on behind the ticket.
         """
         ticket = self._committer.submit(
@@ -169,7 +173,6 @@ class Writer:
 
         Its ticket raises ErasureRefused; also when that is done but for the traces.
         """
-
         return self.change(
             lambda connection, ts: erasing.erase(connection, erasure, self.vault, ts),
             erasing.tidy if tidy else None,

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from addons import runs
 from addons.options import Durability
 from addons.tee import Tee
+from store import commit
 from store.core.errors import StoreUnusable
 from store.core.redact import Redactor
 from tests.addons.raw import ask, connected, get, until
@@ -88,6 +90,16 @@ async def test_in_group_the_next_request_notices_that_the_store_has_failed(tmp_p
         disk.full = False
         assert (await ask(made.recorder.port, get(provider.url + "/d"))).startswith(b"HTTP/1.1 200 ")
         assert "/c" not in [request.path for request in provider.seen()]
+
+
+async def test_in_group_whoever_brings_more_waits_for_a_writer_that_is_far_behind(
+    tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit, "UNHURRIED_S", 1.0)  # what nobody waits for is not written before it is looked for
+    monkeypatch.setattr(runs, "WAITING_MAX", -1)
+    async with recording(tmp_path, durability="group") as made:
+        await ask(made.recorder.port, get(provider.url + "/a"))
+        assert [exchange.response is not None for exchange in made.exchanges()] == [True]
 
 
 @pytest.mark.parametrize("durability", ["strict", "group"])

@@ -45,7 +45,7 @@ def _named(content: bytes, start: int, stop: int) -> Iterator[Span]:
     lowered = window.lower()
     near = _before_values(lowered)
     for stem in values.STEMS:
-        if stem in lowered and (near is None or stem in near or stem.endswith(b" ")):
+        if (near is None or stem in near or stem.endswith(b" ")) and stem in lowered:
             for place in _places(lowered, stem, stop - start):
                 span = values.after(content, start + place, stem)
                 if span is not None:
