@@ -1,8 +1,8 @@
-"""What mitmproxy 12 loses of an exchange, repaired in subclasses of its layers, of which `http1` and `http2` have more.
+"""What mitmproxy 12 loses of an exchange, repaired in subclasses of its layers, of which three files have more.
 
-No other files have private imports.
+No files but this one and these have private imports: `addons.http1`, `addons.http2`, `addons.interim`.
 
-- What is lost of HTTP/1 and HTTP/2 themselves: `addons.http1`, `addons.http2`, `addons.interim`.
+- What is lost of HTTP/1 and HTTP/2 themselves, and of interim answers.
 - `Expect: 100-continue` is answered here and taken off, so that a server can refuse no upload by its head. Here it
   passes on where the upload is streamed, and so does the server's answer to it.
 - What had come of a message that is cut while it is held is dropped, and the agent gets a 502. Here it is kept, and the
