@@ -9,7 +9,7 @@ from proxy.confined.confinement import refusal
 from tests.support.command import Command
 
 AGENT = """
-import http.server, os, socket, subprocess, sys, threading, urllib.request
+import http.server, os, socket, subprocess, sys, threading, time, urllib.request
 print(urllib.request.urlopen("http://edgetape.internal/v1/now").status)
 own = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
 threading.Thread(target=own.serve_forever, daemon=True).start()
@@ -21,6 +21,7 @@ for _ in range(2):
         print(error.errno is not None)
 child = "import urllib.request; urllib.request.urlopen('http://192.0.2.8/', timeout=5)"
 print(subprocess.run([sys.executable, "-c", child], env={}, stderr=subprocess.DEVNULL).returncode)
+time.sleep(1)  # a server of a moment may be missed: it is looked for ten times a second
 sys.exit(7)
 """
 

@@ -38,7 +38,7 @@ def test_a_forged_bundle_is_judged_alike(
     raw = export(recorded, *words, proofs=proofs, bodies=bodies)
     path, source = tmp_path / "forged.zip", sample.source()
     ends = []
-    for number in range(sample.count(150, 20_000)):
+    for number in range(sample.count(50, 20_000)):
         parcel = Parcel(raw)
         Forger(parcel, source).strike()
         verdict = verify_bundle(parcel.write(path))

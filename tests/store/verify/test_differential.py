@@ -95,7 +95,7 @@ def test_both_find_the_same_damage(sample: Sample, tmp_path: Path) -> None:
         runs = fill(made, sample)
     for run in (None, *runs):
         assert both(made.folder, run) == ((Counter(), 0), (Counter(), 0))
-    count = sample.count(80, 4000)
+    count = sample.count(40, 4000)
     disagreements: list[str] = []
     found = 0
     for number, attack in enumerate(islice(cycle(ATTACKS), count)):
@@ -164,7 +164,7 @@ def test_both_find_the_same_damage_where_a_key_was_rotated_and_one_revoked(sampl
     custody.revoke(made.folder, made.keys, vkeys[0], "lost")
     for pin in (None, *vkeys):
         assert both(made.folder, None, pin) == ((Counter(), 0), (Counter(), 0))
-    for number, attack in enumerate(islice(cycle(ATTACKS), sample.count(48, 2000))):
+    for number, attack in enumerate(islice(cycle(ATTACKS), sample.count(24, 2000))):
         source = sample.source(str(number))
         with damaged(made.folder, tmp_path / "copy", source) as store, formed(store.connection, source.choice(FORMS)):
             attack(store)
