@@ -36,8 +36,10 @@ def test_ctrl_backslash_ends_the_agent_and_the_run_is_closed() -> None:
 def test_the_agent_has_the_terminal_and_hears_of_its_size() -> None:
     program = (
         "import os, signal, sys\n"
-        "signal.signal(signal.SIGWINCH, lambda *_: print('now', *os.get_terminal_size(), flush=True))\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})\n"
         "print(sys.stdin.isatty(), os.tcgetpgrp(0) == os.getpgrp(), flush=True)\n"
+        "signal.sigwait({signal.SIGWINCH})\n"
+        "print('now', *os.get_terminal_size(), flush=True)\n"
         "print('typed', input(), flush=True)\n"
     )
     with on_a_terminal(wrapped(*python(program))) as screen:
