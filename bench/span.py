@@ -17,7 +17,9 @@ from pathlib import Path
 from bench import replay, rivals, size
 from bench.asker import HOST, PATH
 from bench.verify import spread
+from proxy import pace
 from replay_server.answer import Live, Reply
+from replay_server.collection import no_collection
 from replay_server.server import ReplayOptions, ReplayServer
 from store.authority import Authority
 from store.core.form import Asked, Endpoint
@@ -39,7 +41,9 @@ async def opened(folder: Path) -> None:
     with Reader.open(folder / "store", folder / "keys") as reader:
         began, took = time.process_time(), time.perf_counter()
         run, authority = reader.find("last"), Authority.open_or_create(folder / "authority")
-        server = ReplayServer(reader, writer, run, authority, ReplayOptions())
+        with no_collection():  # as the command does it
+            server = ReplayServer(reader, writer, run, authority, ReplayOptions())
+            pace.keep_what_is_loaded()
         figures = {"open_cpu_s": time.process_time() - began, "open_s": time.perf_counter() - took}
         for number, (asked, _) in enumerate(pairs):
             if number == _WARM:

@@ -21,7 +21,7 @@ def linked(rows: Iterable[Envelope], run: str) -> Iterator[Event]:
     prev = ""
     for seq, row in enumerate(rows):
         happened = event.decode(row.raw)
-        place, hashed = happened.place, digest.event_hash(row.raw)
+        place, hashed = happened.place, row.hashed or digest.event_hash(row.raw)
         if isinstance(happened.facts, RunOpen):
             prev = digest.genesis_prev(happened.facts.origin, run).hex()
         if hashed != row.hash or place.seq != seq or place.run != run or place.prev != prev:

@@ -18,6 +18,7 @@ from proxy.agent.revival import Revival
 from proxy.confined.confinement import Confinement, Unconfined
 from proxy.sessions.opening import REPLAY_VARIABLE
 from proxy.settings import NO_TOKEN
+from replay_server.collection import no_collection
 from replay_server.report import Report
 from replay_server.server import ReplayOptions, ReplayServer
 from store.authority import Authority
@@ -67,9 +68,10 @@ async def replay(
     own = replace(
         options, owns_port=owner.owns, owns_connection=owner.connects, token=secrets.token_urlsafe(TOKEN_BYTES)
     )
-    server = server_of(stage, run, revival, own, about)
-    await server.start()
-    pace.keep_what_is_loaded()
+    with no_collection():  # until what is loaded is no more looked at
+        server = server_of(stage, run, revival, own, about)
+        await server.start()
+        pace.keep_what_is_loaded()
     ended: Ended | None = None
     try:
         with scratch() as folder, _watched(stage):

@@ -13,7 +13,7 @@ Rules kept here:
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from store.core.digest import HASH_BYTES, event_hash
 from store.core.errors import Malformed
@@ -53,7 +53,8 @@ class EventBlock:
 class Envelope:
     """One stored event: where it says it stands, the hash kept with it (32 bytes), its canonical bytes.
 
-    `damage` says what is wrong with the block that it stands in, where that changes none of its events.
+    `damage` says what is wrong with the block that it stands in, where that changes none of its events; `hashed` is
+    the hash that its bytes give, where that was worked out.
     """
 
     run: str
@@ -61,6 +62,7 @@ class Envelope:
     hash: bytes
     raw: bytes
     damage: str = ""
+    hashed: bytes = field(default=b"", compare=False)
 
 
 def pack(run: str, first: int, kept: Sequence[tuple[bytes, bytes]]) -> EventBlock:
@@ -116,7 +118,7 @@ def restored(block: EventBlock) -> list[Envelope]:
     for seq, line in enumerate(lines, start=block.first):
         kept = block.hash_at(seq - block.first)
         raw, hashed = _linked(line, before, kept)
-        found.append(Envelope(block.run, seq, kept, raw))
+        found.append(Envelope(block.run, seq, kept, raw, hashed=hashed))
         before, sound = ([kept], sound) if hashed == kept else ([kept, hashed], False)
     if damage and sound:
         found[0] = replace(found[0], damage=damage)
