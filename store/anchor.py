@@ -94,7 +94,7 @@ def compare(folder: Path, first: bytes, second: bytes, pin: VerifierKey | None =
         connection.execute("BEGIN")
         keys = keyring(connection)
         if keys is None:
-            raise StoreUnusable(f"the store at {database.shown(folder)} has no log", hint="record a run first")
+            raise database.without_log(folder, "record a run first")
         if pin is not None and keys.term(pin) is None:
             raise ForeignNote(f"V431: the pinned key {pin.label} is none of the store's")
         one, other = (_stated(note, keys) for note in (first, second))

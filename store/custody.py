@@ -13,7 +13,7 @@ from pathlib import Path
 from store import annotations, database, founding, journal, log, sealing, signing, vault
 from store.core import keyring, leaf
 from store.core.checkpoint import VerifierKey
-from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnusable
+from store.core.errors import EdgetapeError, KeyUnavailable, Malformed
 from store.core.event import timestamp
 from store.core.keyring import Keyring, Term
 from store.core.leaf import RevokeReason
@@ -58,7 +58,7 @@ def show(folder: Path, keys: Path) -> tuple[str, list[Kept]]:
     with contextlib.closing(database.open_for_reading(folder)) as connection, database.explained(folder):
         known = founding.keyring(connection)
     if known is None:
-        raise StoreUnusable(f"the store at {database.shown(folder)} has no log", hint="edgetape keys init")
+        raise database.without_log(folder, "edgetape keys init")
     return known.origin, [Kept(term, _file(keys, term.key)) for term in known.terms]
 
 
@@ -100,7 +100,7 @@ def rotate_store_key(folder: Path, keys: Path) -> tuple[Path, StoreKey]:
     with contextlib.closing(database.open_for_writing(folder)) as connection, database.explained(folder):
         known = founding.founding(connection)
         if known is None:
-            raise StoreUnusable(f"the store at {database.shown(folder)} has no log", hint="edgetape keys init")
+            raise database.without_log(folder, "edgetape keys init")
         opener = Vault(keys, known.origin)
         old = opener.store_key(connection)
         database.forget_deleted(connection)

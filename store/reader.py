@@ -15,7 +15,7 @@ from pathlib import Path
 from store import annotations, database, envelopes, loans, naming, openings, payloads, standing
 from store.annotations import Said
 from store.core import digest, event
-from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, StoreUnusable, UnknownRun
+from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, UnknownRun
 from store.core.event import Event
 from store.core.model import Parent, RunClose, RunOpen
 from store.core.text import Apart, Headers, Text, pairs_in, text_bytes
@@ -88,7 +88,7 @@ class Reader:
             with database.explained(folder):
                 known = founding(connection)
             if known is None:
-                raise StoreUnusable(f"the store at {database.shown(folder)} has no log", hint="record a run first")
+                raise database.without_log(folder, "record a run first")
         except EdgetapeError:
             connection.close()
             raise

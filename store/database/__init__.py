@@ -103,6 +103,11 @@ def begin_to_read(connection: Connection) -> None:
     connection.execute("SELECT 1 FROM leaves LIMIT 1").fetchall()
 
 
+def without_log(folder: Path, hint: str) -> StoreUnusable:
+    """What a store says that was made and never begun."""
+    return StoreUnusable(f"the store at {shown(folder)} has no log", hint=hint)
+
+
 def is_served(folder: Path) -> bool:
     """Whether the store in `folder` is kept by a database server, and so has no file."""
     return server.of(folder) is not None
