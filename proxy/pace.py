@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # this is loaded before it is known what will be needed
     import asyncio
 
 PLAIN_VARIABLE = "EDGETAPE_PLAIN"
-RECORDING = frozenset(("record", "proxy"))
+RECORDING = frozenset(("record", "rebase", "proxy"))
 _YOUNG_MAX = 20_000
 # How long the writer's thread may keep the interpreter from the event loop, which asks for it anew at every callback: a
 # stream whose pieces come in while much is written would wait for each of them in turn.

@@ -3,12 +3,12 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from proxy.border import OUR_FAILURE, Wrapper
+from proxy import pace
+from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.commands.record import RecorderGiven, recorder_options
 from proxy.loop import run as run_loop
 from proxy.options import Shared, options
@@ -16,13 +16,16 @@ from proxy.stores import upkeep
 from proxy.talk import Talk
 
 if TYPE_CHECKING:
+    from proxy.agent.freezing import Freeze
     from proxy.agent.identity import Introduction
+    from proxy.agent.revival import Revival
     from store.reader import RunInfo
 
 _EPILOG = """\b
-The agent runs live, as `edgetape record` runs it. The old run stays; the new one has its name and workflow, and it
-as its parent: `edgetape replay NAME` means the new one from now on.
-Exit codes: as `edgetape record` has them.
+The agent runs live, as `edgetape record` runs it, after you said so: what it did the last time is told, and asked;
+without a terminal it wants --yes. Time and chance are frozen where they were. The old run stays; the new one has its
+name and workflow, and it as its parent: `edgetape replay NAME` means the new one from now on.
+Exit codes: as `edgetape record` has them; 1 you said no.
 """
 
 
@@ -31,9 +34,14 @@ class _Old:
     """The run that is rebased, what is run instead, and what the new run says of itself."""
 
     info: "RunInfo"
-    argv: tuple[str, ...]
-    folder: Path | None
+    revived: "Revival"
     introduction: "Introduction"
+
+
+class Given(RecorderGiven):
+    """The options as click gives them."""
+
+    yes: bool
 
 
 @click.command(cls=Wrapper, short_help="Record a changed agent anew, under the same name.", epilog=_EPILOG)
@@ -48,30 +56,40 @@ class _Old:
     "on-distrust",
     "max-body",
     "port",
+    "yes",
     durability="strict",
     port=0,
 )
 @click.pass_context
-def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[RecorderGiven]) -> int:
+def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
     """Record the command of RUN again, or COMMAND, live, as the run that takes RUN's place; then say what differs."""
     from proxy.agent.process import AgentNotStarted, refuse_unstartable
+    from proxy.outbound.voyage import declined
     from proxy.sessions.closing import say_recorded
+    from proxy.sessions.opening import refuse_in_replay, warn_of_proxy, warn_of_time
     from proxy.sessions.recording import Plan, record
     from proxy.stores.policy import in_force
     from store.authority import Authority
 
+    refuse_in_replay(os.environ)
     shared: Shared = context.obj
     talk = Talk.of(context)
-    old = _old(shared, run, argv)
+    old = _agreed(talk, shared, run, argv, yes=given["yes"])
+    if old is None:
+        return declined(talk)
+    freeze = _freeze(old.revived, given)
+    warn_of_time(talk, old.revived)
     try:
-        if old.folder is not None:
-            os.chdir(old.folder)
-        refuse_unstartable(old.argv, os.environ)
+        if old.revived.folder is not None:
+            os.chdir(old.revived.folder)
+        refuse_unstartable(old.revived.argv, os.environ)
         authority = Authority.open_or_create(shared.authority)
         recorder = recorder_options(shared, given, old.introduction.bases)
-        plan = Plan(old.argv, old.introduction, recorder, in_force(shared))
+        plan = Plan(old.revived.argv, old.introduction, recorder, in_force(shared), freeze)
         with upkeep.opened(talk, shared) as writer:
-            recording = run_loop(talk, record(plan, writer, authority))
+            warn_of_proxy(talk, os.environ)
+            pace.settle()
+            recording = run_loop(talk, record(plan, writer, authority), pace.loop_factory())
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code
@@ -80,10 +98,13 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     return OUR_FAILURE if recording.failure else recording.ended.code
 
 
-def _old(shared: Shared, word: str, argv: Sequence[str]) -> _Old:
+def _agreed(talk: Talk, shared: Shared, word: str, argv: Sequence[str], *, yes: bool) -> _Old | None:
+    """What is rebased, once somebody has agreed to it; else None. Raises Misuse and what the store raises."""
     from proxy.agent.identity import Introduction
     from proxy.agent.revival import revival
+    from proxy.outbound.consent import agree, rehearsed
     from store.core.model import Parent
+    from store.exchange import exchanges
     from store.reader import Reader
 
     with Reader.open(shared.store, shared.keys) as reader:
@@ -91,10 +112,25 @@ def _old(shared: Shared, word: str, argv: Sequence[str]) -> _Old:
         revived = revival(reader, info, argv, os.environ)
         last = info.events - 1
         parent = Parent(run=info.id, seq=last, event_hash=reader.event_hash(info.id, last).hex())
+        if not agree(talk, rehearsed(exchanges(reader.events(info.id))), yes=yes):
+            return None
     introduction = Introduction(
         name=info.name or None, workflow=info.workflow or None, parent=parent, bases=revived.bases
     )
-    return _Old(info, revived.argv, revived.folder, introduction)
+    return _Old(info, revived, introduction)
+
+
+def _freeze(revived: "Revival", given: Given) -> "Freeze":
+    """Freezes what was frozen, for a replay of the new run is to be as quiet as one of the old. Raises Misuse."""
+    from proxy.agent.freezing import Freeze, new_seed
+
+    if revived.freeze.seed is None:
+        return revived.freeze
+    if given["passthrough"]:
+        raise Misuse(
+            "chance was frozen, and --passthrough does not go with that", hint="what passes unopened cannot be replayed"
+        )
+    return Freeze(revived.freeze.library, new_seed())
 
 
 def _say_differences(talk: Talk, shared: Shared, old: str, new: str) -> None:

@@ -12,6 +12,7 @@ from proxy.talk import Talk
 from proxy.words import count, printable
 from replay_server.registry import MODEL_KINDS, Registry
 from replay_server.ventures.sandbox import NO_FAKES, Fakes
+from store.core.text import Text
 from store.exchange import Exchange
 
 
@@ -25,8 +26,7 @@ class ModelServer:
     asked: int
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
+        return _address(self.scheme, self.host, self.port)
 
 
 def model_servers(exchanges: Iterable[Exchange], step: int) -> list[ModelServer]:
@@ -60,6 +60,31 @@ def announcement(
             where = " (edgetape.toml)" if str(rule) in filed else ""
             yield f"  {'by rule' if rule.is_live else 'NOT, by rule'}: {rule}{where}"
     yield "everything else is answered from the recording, or refused"
+
+
+def rehearsed(exchanges: Iterable[Exchange]) -> Iterator[str]:
+    """What an agent that is recorded anew, with nothing held back, did the last time, server by server."""
+    asked: Counter[tuple[str, bool]] = Counter()
+    effects: Counter[tuple[str, bool]] = Counter()
+    for exchange in exchanges:
+        facts = exchange.facts
+        place = (_address(facts.scheme, facts.host, facts.port), facts.kind in MODEL_KINDS)
+        asked[place] += 1
+        effects[place] += facts.effect != "read"
+    yield "this records live, and holds nothing back; the last time the agent made"
+    for place, number in asked.items():
+        server, is_model = place
+        changing = f", {effects[place]} of which may have changed something there" if effects[place] else ""
+        yield f"  {count(number, 'model request' if is_model else 'request')} to {server}{changing}"
+    if not asked:
+        yield "  no request"
+    yield "what it does now may be more, and other"
+
+
+def _address(scheme: Text, host: Text, port: int) -> str:
+    """An address as a person reads it."""
+    spelled, name = (each if isinstance(each, str) else "(no text)" for each in (scheme, host))
+    return f"{spelled}://{f'[{name}]' if ':' in name and not name.startswith('[') else name}:{port}"
 
 
 def agree(talk: Talk, lines: Iterable[str], *, yes: bool) -> bool:

@@ -23,7 +23,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
     return calls
 
 
-@pytest.mark.parametrize("asked", [["record", "--", "true"], ["--store", "x", "proxy", "--port", "0"]])
+@pytest.mark.parametrize("asked", [["record", "--", "true"], ["--store", "x", "proxy", "--port", "0"], ["rebase", "x"]])
 def test_a_recorder_is_optimised(started: Started, asked: list[str]) -> None:
     pace.optimise(asked)
     assert started == [[sys.executable, "-O", "-X", "dev", "/bin/edgetape", "record", "--", "true"]]

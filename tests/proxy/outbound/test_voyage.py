@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.layout.tree import ROOT, source_files
 
-LIVE = {"compare", "fork", "replay", "sandbox"}
+LIVE = {"compare", "fork", "rebase", "replay", "sandbox"}
 
 
 def using(words: str) -> set[Path]:
