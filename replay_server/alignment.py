@@ -26,7 +26,9 @@ type Kind = Literal["same", "changed", "moved", "inserted", "removed"]
 
 @dataclass(frozen=True)
 class Side:
-    """One step of one recording: `answer` is what came back, as far as it means something."""
+    """One step of one recording: `answer` is what came back, as far as it means something; on a WebSocket models may
+    have been asked several `times`.
+    """
 
     step: int
     place: str
@@ -34,6 +36,7 @@ class Side:
     answer: dict[str, Node]
     tokens: dict[str, int] = field(default_factory=dict)
     took_us: int = 0
+    times: int = 1
 
     @cached_property
     def key(self) -> bytes:

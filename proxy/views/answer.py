@@ -1,7 +1,9 @@
-"""What a model said in an exchange, put together from its body or from the pieces of a stream."""
+"""What a model said in an exchange, put together from its body, the pieces of a stream, or a socket's messages."""
 
+from proxy.views.spoken import spoken
 from store.core.coding import as_stored
 from store.core.errors import EdgetapeError
+from store.core.model import HttpResponse
 from store.exchange import Exchange
 from store.labels.classify import answer_text, request_labels
 from store.labels.dialect import Answer
@@ -15,6 +17,9 @@ def answer_of(reader: Reader, exchange: Exchange) -> Answer | None:
         return None
     asked, facts = exchange.request, exchange.facts
     try:
+        if exchange.messages:
+            talk = spoken(exchange, reader)
+            return None if talk is None else _telling(talk.answer)
         labels = request_labels(
             reader.text(asked, facts.method),
             reader.text(asked, facts.scheme),
@@ -30,4 +35,14 @@ def answer_of(reader: Reader, exchange: Exchange) -> Answer | None:
         answer = answer_text(labels, headers, reader.body(outcome, response.body))
     except EdgetapeError:
         return None  # erased or damaged: the page says so where the body stands
+    return _telling(answer)
+
+
+def counted(response: HttpResponse | None) -> dict[str, int]:
+    """What the provider counted, under its own names."""
+    told = (response.usage or ()) if response else ()
+    return {str(name): number for name, number in told if isinstance(number, int)}
+
+
+def _telling(answer: Answer) -> Answer | None:
     return answer if answer.text or answer.calls or answer.reasoning or answer.error else None

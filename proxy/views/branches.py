@@ -72,6 +72,11 @@ class Branch:
         return [side for side in self.sides if "text" in side.answer]
 
     @property
+    def asked(self) -> int:
+        """How often a model was asked."""
+        return sum(side.times for side in self.spoken)
+
+    @property
     def tools(self) -> list[str]:
         """The tools that the models asked for, in order."""
         return [name for side in self.spoken for name, _ in _calls(side)]
@@ -157,7 +162,7 @@ def _record(first: Branch, one: Branch) -> dict[str, object]:
         "outcome": one.outcome,
         "exit_code": one.info.exit_code,
         "steps": one.info.steps,
-        "model_calls": len(one.spoken),
+        "model_calls": one.asked,
         "tokens_in": one.tokens(_IN),
         "tokens_out": one.tokens(_OUT),
         "model_us": sum(side.took_us for side in one.spoken),
@@ -180,7 +185,7 @@ def _row(first: Branch, one: Branch, width: int) -> tuple[str, ...]:
         one.variant,
         one.outcome,
         f"{one.info.steps:,}",
-        f"{len(one.spoken):,}",
+        f"{one.asked:,}",
         *("-" if counted is None else f"{counted:,}" for counted in (one.tokens(_IN), one.tokens(_OUT))),
         duration(sum(side.took_us for side in one.spoken)),
         "" if one.took_us is None else duration(one.took_us),

@@ -8,7 +8,8 @@ answer}: a and b are steps or null, changes as in a replay's report, answer a li
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from proxy.views.answer import answer_of
+from proxy.views.answer import answer_of, counted
+from proxy.views.spoken import spoken
 from proxy.words import count, duration, printable
 from replay_server.alignment import Entry, Side, align
 from replay_server.answer import Recorded
@@ -43,14 +44,13 @@ def sides(reader: Reader, run: RunInfo, rules: Rules) -> list[Side]:
 
 def _side(reader: Reader, tape: Tape, index: int) -> Side:
     exchange = tape.exchanges[index]
-    response = exchange.response
-    usage = (
-        {str(name): number for name, number in (response.usage or ()) if isinstance(number, int)} if response else {}
-    )
-    took_us = (response.total_us or 0) if response else 0
-    outcome = tape.outcome(index)
-    answer = _answer(outcome, answer_of(reader, exchange))
-    return Side(tape.step(index), tape.place(index), tape.form(index), answer, usage, took_us)
+    response, talk = exchange.response, spoken(exchange, reader) if exchange.messages else None
+    said = talk.answer if talk is not None else answer_of(reader, exchange)
+    usage = talk.usage if talk is not None else counted(response)
+    took_us = talk.took_us if talk is not None else (response.total_us or 0) if response else 0
+    answer = _answer(tape.outcome(index), said)
+    times = talk.times if talk is not None else 1
+    return Side(tape.step(index), tape.place(index), tape.form(index), answer, usage, took_us, times)
 
 
 def _answer(outcome: Recorded | str | Refusal, said: Answer | None) -> dict[str, Node]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from proxy.views.answer import answer_of
+from proxy.views.answer import answer_of, counted
 from proxy.views.body import Body, body_of, request_body, response_body
+from proxy.views.spoken import spoken
 from proxy.views.timeline import exchange_line, lines, outcome_words
 from proxy.words import shown
 from store.core.event import Event
@@ -67,6 +68,7 @@ def _request(reader: Reader, step: Exchange) -> Members:
 
 
 def _response(reader: Reader, step: Exchange, event: Event, facts: HttpResponse) -> Members:
+    talk = spoken(step, reader) if step.messages else None
     return {
         "seq": event.seq,
         "status": facts.status,
@@ -82,9 +84,9 @@ def _response(reader: Reader, step: Exchange, event: Event, facts: HttpResponse)
         "first_byte_us": facts.first_byte_us,
         "total_us": facts.total_us,
         "model": _text(reader, event, facts.model),
-        "usage": {str(name): number for name, number in facts.usage or ()},
+        "usage": counted(facts) or (talk.usage if talk is not None else {}),
         "stop": _text(reader, event, facts.stop),
-        "tools": [_text(reader, event, tool) for tool in facts.tools or ()],
+        "tools": list(talk.tools) if talk else [_text(reader, event, tool) for tool in facts.tools or ()],
         "answer": _answer(answer_of(reader, step)),
     }
 

@@ -1,7 +1,9 @@
-"""What a model was asked on a WebSocket: its messages say so, and not the request that opened it. Pure."""
+"""What models were asked on a WebSocket, and what they answered: its messages say so, and not what opened it. Pure."""
 
+import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol
 
 from proxy.words import count, shown
@@ -10,12 +12,15 @@ from store.core.event import Event
 from store.core.model import WsMessage
 from store.core.text import Apart, Text
 from store.exchange import Exchange
-from store.labels.classify import request_labels, response_labels
-from store.labels.dialect import RequestLabels
+from store.labels.classify import answer_text, request_labels
+from store.labels.dialect import Answer, Call, RequestLabels
 
 _JSON = ((b"content-type", b"application/json"),)
 _STREAM = ((b"content-type", b"text/event-stream"),)
-_TELLING = (b'"usage"', b'"function_call"')
+_LAST = re.compile(rb'"type"\s*:\s*"response\.(completed|incomplete|failed|cancelled|done)"')
+_ASKS = re.compile(rb'"type"\s*:\s*"response\.create"')
+_SOUND = b"audio.delta"
+_TYPE_WITHIN = 200  # bytes, where the type of a message stands
 
 
 class Look(Protocol):
@@ -30,13 +35,43 @@ class Look(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The models that were asked on one socket, how often in all, and what they answered."""
+    """The models that were asked on one socket, how often in all, what they answered, and how long that took them."""
 
     models: tuple[str, ...]
     operation: str
     times: int
-    tools: tuple[str, ...]
-    usage: tuple[tuple[str, int], ...]
+    answers: tuple[Answer, ...]
+    took_us: int
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The tools that they asked for, with what."""
+        return tuple(chain.from_iterable(answer.calls for answer in self.answers))
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of these tools, each once."""
+        return tuple(dict.fromkeys(call.name for call in self.calls))
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """What was counted, under the provider's names, summed."""
+        total: Counter[str] = Counter()
+        for answer in self.answers:
+            total.update(dict(answer.usage))
+        return dict(total)
+
+    @property
+    def answer(self) -> Answer:
+        """All that was said, as one answer."""
+        return Answer(
+            text="\n".join(answer.text for answer in self.answers if answer.text),
+            calls=self.calls,
+            reasoning="\n".join(answer.reasoning for answer in self.answers if answer.reasoning),
+            model=self.models[-1],
+            usage=tuple(self.usage.items()),
+            error="\n".join(answer.error for answer in self.answers if answer.error),
+        )
 
     def asked(self, place: str) -> str:
         """`model m-1 asked (responses) 2 times on a WebSocket at api.openai.com:443`."""
@@ -50,44 +85,80 @@ class Spoken:
         """What came of it, for people."""
         said = [f"it asks for {', '.join(shown(tool.encode()) for tool in self.tools)}"] if self.tools else []
         if self.usage:
-            said.append(", ".join(f"{number} {name.replace('_', ' ')}" for name, number in self.usage))
+            said.append(", ".join(f"{number} {name.replace('_', ' ')}" for name, number in self.usage.items()))
         return said
 
 
 def spoken(exchange: Exchange, look: Look) -> Spoken | None:
     """What the messages of a socket say of models; None where they ask none, or are gone."""
-    models: dict[str, None] = {}
-    tools: dict[str, None] = {}
-    usage: Counter[str] = Counter()
-    asked: RequestLabels | None = None
-    times = 0
+    heard = _Heard(exchange, look)
     for event in exchange.messages:
-        facts, raw = event.facts, _body(event, look)
-        if not isinstance(facts, WsMessage) or facts.opcode != "text":
-            continue
-        if facts.direction == "to_server":
-            labels = _labels(exchange, raw, look)
-            if labels.kind == "llm" and labels.model:
-                asked, times = labels, times + 1
-                models[labels.model] = None
-        elif asked is not None and any(word in raw for word in _TELLING):
-            answer = response_labels(asked, 200, _STREAM, _event(raw))
-            tools |= dict.fromkeys(answer.tools)
-            usage.update(dict(answer.usage))
-    if asked is None:
+        heard.take(event)
+    heard.close()
+    if heard.asked is None:
         return None
-    return Spoken(tuple(models), asked.operation or "", times, tuple(tools), tuple(usage.items()))
+    times = max(heard.times, len(heard.answers))  # a realtime server may answer to what it hears, unasked
+    return Spoken(tuple(heard.models), heard.asked.operation or "", times, tuple(heard.answers), heard.took_us)
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What was said so far; `pieces` are those of the answer that is coming, which was asked for at `since_us`."""
+
+    exchange: Exchange
+    look: Look
+    asked: RequestLabels | None = None
+    models: dict[str, None] = field(default_factory=dict)
+    times: int = 0
+    answers: list[Answer] = field(default_factory=list)
+    took_us: int = 0
+    pieces: list[bytes] = field(default_factory=list)
+    since_us: int = 0
+
+    def take(self, event: Event) -> None:
+        """One message, or the end of the socket."""
+        facts = event.facts
+        if not isinstance(facts, WsMessage) or facts.opcode != "text":
+            return
+        raw = _body(event, self.look)
+        if facts.direction == "to_server":
+            self._ask(event, raw)
+        elif self.asked is not None and _SOUND not in raw[:_TYPE_WITHIN]:
+            self.since_us = self.since_us or event.place.mono_us
+            self.pieces.append(b"".join(b"data: %s\n" % line for line in raw.splitlines()) + b"\n")
+            if _LAST.search(raw):
+                self.took_us += event.place.mono_us - self.since_us
+                self.close()
+
+    def close(self) -> None:
+        """The answer that was coming is as whole as it will be."""
+        if self.asked is not None and self.pieces:
+            answer = answer_text(self.asked, _STREAM, b"".join(self.pieces))
+            if answer != Answer():
+                self.answers.append(answer)
+        self.pieces.clear()
+        self.since_us = 0
+
+    def _ask(self, event: Event, raw: bytes) -> None:
+        if self.asked is not None and self.asked.operation == "realtime" and not _ASKS.search(raw):
+            return
+        labels = _labels(self.exchange, raw, self.look)
+        if labels.kind == "llm" and labels.model:
+            self.close()
+            self.asked, self.since_us = labels, event.place.mono_us
+            self.models[labels.model] = None
+            self.times += labels.operation != "realtime" or bool(_ASKS.search(raw))
 
 
 def _labels(exchange: Exchange, raw: bytes, look: Look) -> RequestLabels:
     """What a message is, read as the request that it would be over HTTP."""
     facts, event = exchange.facts, exchange.request
     scheme, host, path = (look.text(event, text) for text in (facts.scheme, facts.host, facts.path))
-    return request_labels(b"POST", scheme, host, facts.port, path, _JSON, raw)
-
-
-def _event(raw: bytes) -> bytes:
-    return b"".join(b"data: %s\n" % line for line in raw.splitlines()) + b"\n"
+    try:
+        query = look.body(event, facts.query) if facts.query is not None else b""
+    except EdgetapeError:
+        query = b""
+    return request_labels(b"POST", scheme, host, facts.port, path + b"?" + query, _JSON, raw)
 
 
 def _body(event: Event, look: Look) -> bytes:

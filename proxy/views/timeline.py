@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from proxy.views.answer import counted
 from proxy.views.spoken import Look, Spoken, spoken
 from proxy.words import count, duration, folded, moment, printable, shown, size
 from store.core import rpc
@@ -160,7 +161,7 @@ def _answered(exchange: Exchange, response: HttpResponse, look: Look, talk: Spok
         said.append(f"it ended with {shown(look.text(outcome, response.stop))}")
     if _lacks_an_end(exchange):
         said.append("its stream has no last event, as one that was cut")
-    usage = {str(name): number for name, number in response.usage or ()}
+    usage = counted(response)
     if usage:
         said.append(", ".join(f"{number} {name.replace('_', ' ')}" for name, number in usage.items()))
     if exchange.messages:

@@ -7,7 +7,7 @@ gateway under a prefix are understood alike.
 import re
 from dataclasses import replace
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 from store.labels import completions, responses, tree
 from store.labels.dialect import Answer, Boundary, Kind, RequestLabels
@@ -29,6 +29,7 @@ _ENDPOINTS = {
     "/responses": _Endpoint("responses", "llm", ("model", "input", "prompt", "previous_response_id")),
     "/responses/compact": _Endpoint("responses.compact", "llm", ("model", "input", "previous_response_id")),
     "/responses/input_tokens": _Endpoint("responses.input_tokens", "other", ("model", "input")),
+    "/realtime": _Endpoint("realtime", "llm", ("type",)),  # a message of its WebSocket, read as a request
     "/embeddings": _Endpoint("embeddings", "embedding", ("input",)),
     "/embed": _Endpoint("embeddings", "embedding", ("input", "inputs", "texts", "images")),
     "/api/embed": _Endpoint("embeddings", "embedding", ("input",)),
@@ -75,7 +76,7 @@ def read(labels: RequestLabels, response: Response) -> Answer | None:
     match labels.operation:
         case "chat.completions" | "completions" | "chat":
             return completions.answer(response)
-        case "responses" | "responses.retrieve" | "responses.compact":
+        case "responses" | "responses.retrieve" | "responses.compact" | "realtime":
             return responses.answer(response)
         case "generate":
             return _generated(response)
@@ -108,6 +109,8 @@ def _by_shape(request: Request) -> _Endpoint | None:
 def _model(request: Request) -> str | None:
     deployment = _DEPLOYMENT.search(request.route)
     named = tree.text(request.member("model"))
+    if not named and request.route.endswith("/realtime"):
+        return next(iter(parse_qs(request.query).get("model", ())), None)
     return named or (unquote(deployment[1]) if deployment else None)
 
 

@@ -1,5 +1,6 @@
 """Puts an answer of the responses API together: from one JSON object, or from the events of its stream.
 
+The realtime API says the same in nearly the same events; what was said aloud is told by its transcript.
 A stream that ended well carries the whole response in its last event; one that was cut is put together from what came.
 """
 
@@ -10,8 +11,11 @@ from store.labels.dialect import Answer, Call
 from store.labels.tree import Json
 from store.labels.wire import Response
 
-_ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
-_TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
+_TEXT_DELTAS = (
+    "response.output_text.delta", "response.refusal.delta", "response.text.delta",
+    "response.output_audio_transcript.delta", "response.audio_transcript.delta",
+)  # fmt: skip
+_WORDS = ("text", "refusal", "transcript")
 _REASONING_DELTAS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 _CALL_DELTAS = ("response.function_call_arguments.delta", "response.custom_tool_call_input.delta")
 
@@ -80,7 +84,7 @@ def _whole(body: dict[str, Json], output: list[Json]) -> Answer:
 
 def _text(item: dict[str, Json]) -> str:
     parts = [tree.members(part) for part in tree.items(item.get("content"))]
-    return "".join(tree.text(part.get("text")) or tree.text(part.get("refusal")) for part in parts)
+    return "".join(next(filter(None, (tree.text(part.get(name)) for name in _WORDS)), "") for part in parts)
 
 
 def _reasoning(item: dict[str, Json]) -> str:

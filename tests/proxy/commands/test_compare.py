@@ -8,8 +8,12 @@ import pytest
 from proxy.border import Misuse
 from proxy.cli import run
 from proxy.sessions.variants import variants
+from store.core.websocket import Direction
 from tests.proxy.tape import Folders, folders
 from tests.replay_server.recording import CHAT, Place, Recording, chat, completion, encode
+from tests.replay_server.sockets.test_dialogue import write
+from tests.support import responses_shape
+from tests.support.dialogue import ToolCall, Turn
 
 
 def asking(tool: str, **arguments: str) -> bytes:
@@ -92,3 +96,28 @@ def test_variants_are_models_and_changes_of_the_environment() -> None:
 def test_what_is_no_variant_is_refused(models: list[str], changes: list[str]) -> None:
     with pytest.raises(Misuse):
         variants(models, changes)
+
+
+def test_a_model_on_a_websocket_counts_as_one_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    turns = (
+        Turn(1, "m-1", (), ToolCall("rules", {"code": "GB"}), "tool_calls", 7),
+        Turn(2, "m-1", ("low",), None, "stop", 11),
+    )
+    said: list[tuple[Direction, object]] = []
+    for turn in turns:
+        said.append(("to_server", {"type": "response.create", "model": "m-1", "input": []}))
+        told = (event.partition(b"data: ")[2] for event in responses_shape.events(turn))
+        said += [("to_client", json.loads(each)) for each in told]
+    place = Place(tmp_path)
+    for _ in range(2):
+        place.record(lambda recording: write(recording, said, url="https://api.openai.com/v1/responses"))
+    options = folders(tmp_path).options
+    one, other = ids(folders(tmp_path), capsys)
+    assert run([*options, "compare", one, other, "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["runs"]
+    assert (first["model_calls"], first["tokens_in"], first["tools"]) == (2, 18, ["rules"])
+    assert second["first_divergence"] is None
+    assert run([*options, "show", one, "1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["response"]["usage"]["input_tokens"] == 18
+    assert shown["response"]["answer"]["text"] == "low"

@@ -19,9 +19,9 @@ TOKEN = "ghp_" + "Ab1" * 12
 KEYS = ("0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7")
 
 
-def write(recording: Recording, said: Sequence[tuple[websocket.Direction, object]]) -> None:
+def write(recording: Recording, said: Sequence[tuple[websocket.Direction, object]], url: str = URL) -> None:
     """A socket on which this was said."""
-    request = recording.ask("GET", URL, headers=UPGRADE)
+    request = recording.ask("GET", url, headers=UPGRADE)
     recording.answer(request, b"", status=101, framing="none", headers=UPGRADE)
     for direction, value in said:
         content = value if isinstance(value, bytes) else json.dumps(value).encode()
