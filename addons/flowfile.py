@@ -25,6 +25,7 @@ from store.foreign.recording import (
     Origin,
     Recording,
     is_decoded,
+    told_length,
     without_framing,
 )
 
@@ -61,12 +62,13 @@ def _take(flow: HTTPFlow, found: Recording) -> None:
         return
     decoded = is_decoded(headers, body or b"")
     found.losses["decoded"] += decoded
-    found.losses["no_request_body"] += body is None
+    missing = None if body is not None else told_length(headers) or 0
+    found.losses["no_request_body"] += missing is not None
     socket = flow.websocket
     spoken = tuple(Message(each.content, each.from_client, each.is_text) for each in socket.messages) if socket else ()
     asked = Asked(place, query, headers, body or b"")
     found.exchanges.append(
-        Exchange(asked, outcome, request.http_version, decoded, spoken, _goodbye(socket) if socket else None)
+        Exchange(asked, outcome, request.http_version, decoded, spoken, _goodbye(socket) if socket else None, missing)
     )
 
 

@@ -14,8 +14,9 @@ from replay_server.live import Outing
 from replay_server.local import is_loopback
 from replay_server.match import Match, Tier
 from replay_server.normalise import Told, told
-from replay_server.problem import problem
+from replay_server.problem import over_http, problem
 from replay_server.registry import Deed, Ruling
+from replay_server.sockets.spot import Spot
 from replay_server.standins import StandIns
 from replay_server.tape import Tape
 from replay_server.ventures.choice import Venture
@@ -32,7 +33,8 @@ BLANK = Recorded(200, b"", ((b"Content-Type", b"application/json"),), "length", 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a live mode begins: what decides, the answer that a fork gives at its step, which is `step`, in words `said`.
+    """How a live mode begins: what decides, the answer that a fork gives at its step, which is `step`, in words `said`;
+    `spot` where that is said on a WebSocket.
 
     `kept_back` must not leave; `own` are the operator's rules for what a request is; with `children_live` child runs go
     on as the mode's rules allow. `seq` is the event that the new run leaves the recording at.
@@ -43,6 +45,7 @@ class Start:
     answer: Recorded = BLANK
     step: int | None = None
     said: str = ""
+    spot: Spot | None = None
     kept_back: Sequence[str] = ()
     children_live: bool = False
     own: OwnRules = NO_RULES
@@ -73,6 +76,12 @@ class Branch:
         """What decides."""
         return self.start.venture
 
+    def reach(self) -> None:
+        """What a fork says on a WebSocket was said."""
+        self.venture.reach()
+        self.found.reached = True
+        self.hear([self.start.answer.body])
+
     def ask(
         self, match: Match, form: Form, raw: Asked, said: Told, live: Live, ledger: Ledger, *, is_child: bool = False
     ) -> Reply | Outing | Match:
@@ -81,6 +90,9 @@ class Branch:
         said = replace(said, endpoint=place)
         moved = replace(raw, endpoint=raw.endpoint._replace(**_server(form.endpoint)))
         asked_for = labels(replace(said.asked, endpoint=place), self.start.own)
+        to_model = live.opens_socket and self.venture.registry.knows_model(place.host, place.port)
+        if to_model:
+            asked_for = replace(asked_for, kind="llm", boundary="decision", effect="read")
         deed = Deed.of(place, asked_for)
         by_record = is_child and not self.start.children_live
         choice = self.venture.choose_for_child(match) if by_record else self.venture.choose(match, deed)
@@ -91,6 +103,8 @@ class Branch:
                 return match
             case "live":
                 assert choice.ruling is not None
+                if to_model:
+                    return self._over_http(said, live, ledger, asked_for)
                 changed = self.venture.changed(moved)
                 why = self._unfit(changed)
                 if why:
@@ -129,6 +143,14 @@ class Branch:
         sentence = f"{held.place} was not let out: {why}" + (f"; to allow it: --allow '{rule}'" if rule else "")
         found: dict[str, Json] = withheld_document(held)
         return ledger.reply(ticket, problem("withheld", sentence, found), live)
+
+    def _over_http(self, said: Told, live: Live, ledger: Ledger, asked_for: RequestLabels) -> Reply:
+        """Tells who wants a WebSocket to a model to ask over HTTP, which can go live."""
+        ticket = ledger.request(said, live.version, None, asked_for)
+        self.found.sockets += 1
+        place = said.endpoint.place
+        sentence = f"{place} is a WebSocket to a model, and models are asked over HTTP"
+        return ledger.reply(ticket, over_http(sentence, {"step": ledger.steps, "request": place}), live)
 
     def _unfit(self, moved: Asked) -> str:
         if any(name.lower() == b"upgrade" for name, _ in moved.headers):

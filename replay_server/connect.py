@@ -13,6 +13,7 @@ import ssl
 from typing import Protocol
 
 from replay_server.admission import Admission
+from replay_server.door import Door
 from replay_server.greeting import IN_HTTP, IN_SOCKS, Words
 from replay_server.hello import protocols
 from replay_server.local import is_loopback, reach
@@ -22,6 +23,7 @@ from replay_server.target import Authority, named
 from store.certificate import BadHost
 from store.core import socks
 from store.core.base import Base
+from store.core.credentials import credentials
 from store.core.errors import Malformed
 from store.core.form import Pairs
 
@@ -36,9 +38,7 @@ _OWN_NAME = "localhost"  # for a client that speaks TLS to the replay server its
 class House(Protocol):
     """What the front asks of the server behind it."""
 
-    def door(
-        self, placed: Authority | None, *, tls: bool, stands: bool = False, vouched: bool = False
-    ) -> asyncio.Protocol:
+    def door(self, placed: Authority | None, *, tls: bool, stands: bool = False, vouched: bool = False) -> Door:
         """A new speaker of HTTP for a connection to `placed`, None for one to the replay server itself.
 
         `stands`: to a port of ours that stands for it; `vouched`: the client may ask.
@@ -83,6 +83,7 @@ class Front(asyncio.Protocol):
         self._known = house
         self._base = None if base is None else Authority(base.scheme, base.host, base.port)
         self._tasks = tasks
+        self._user = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts to look."""
@@ -154,6 +155,7 @@ class Front(asyncio.Protocol):
         if not await self._house.admission.admits(transport, _fields(head)):
             _end(transport, words.stranger)
             return
+        self._user = credentials(_fields(head))[0]
         await self._connect(transport, place, words)
 
     async def _connect(self, transport: asyncio.Transport, place: Authority, words: Words) -> None:
@@ -186,6 +188,7 @@ class Front(asyncio.Protocol):
         stands = self._base is not None
         vouched = placed is not None and not stands
         door = self._house.door(placed, tls=False, stands=stands, vouched=vouched)
+        door.user = self._user
         transport.set_protocol(door)
         door.connection_made(transport)
         if read:
@@ -212,6 +215,7 @@ class Front(asyncio.Protocol):
             return
         stands = self._base is not None
         door = self._house.door(place or self._base, tls=True, stands=stands, vouched=place is not None)
+        door.user = self._user
         secured.set_protocol(door)
         door.connection_made(secured)
         if waiting.arrived:

@@ -37,6 +37,9 @@ def lines(fork: Forked, listed_max: int) -> list[str]:
     for held in fork.withheld[:listed_max]:
         said.append(f"refused: step {held.step}, {held.place}: {held.why}")
         said += [f"  to allow: --allow {paste.word(held.rule)}"] if held.rule else []
+    if fork.sockets:
+        many = "one WebSocket" if fork.sockets == 1 else f"{fork.sockets} WebSockets"
+        said.append(f"{many} to a model refused with a 426: live models are asked over HTTP")
     if fork.children:
         said.append("child runs: " + ", ".join(f"{paste.line(name)} is {run}" for name, run in fork.children.items()))
     if fork.children and fork.missing_children:
@@ -53,6 +56,7 @@ def document(fork: Forked) -> dict[str, Json]:
         "reached": fork.reached,
         "stubbed": fork.stubbed,
         "live": [_gone(gone) for gone in fork.live],
+        "sockets": fork.sockets,
         "withheld": [withheld_document(held) for held in fork.withheld],
         "children": dict(fork.children),
         "missing_children": list(fork.missing_children),

@@ -29,9 +29,10 @@ class Door(RequestHandler):
     """Speaks HTTP on one connection. `placed` is whom it is for, None when each request has to say so itself.
 
     `stands`: the port stands for that server, and the client speaks to us as if we were it. `vouched`: it may ask.
+    `user` is the user name that its CONNECT brought.
     """
 
-    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "_spoke", "placed", "stands", "tls", "vouched")
+    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "_spoke", "placed", "stands", "tls", "user", "vouched")
 
     def __init__(self, server: "Doors", placed: Authority | None, *, tls: bool, stands: bool, vouched: bool) -> None:
         super().__init__(
@@ -54,6 +55,7 @@ class Door(RequestHandler):
         self.tls = tls
         self.stands = stands
         self.vouched = vouched
+        self.user = ""
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes; the preface of HTTP/2 (RFC 9113, section 3.4) ends the connection."""

@@ -88,6 +88,7 @@ class Forked:
     mode: str = "fork"
     stubbed: int = 0
     connections: int = 0
+    sockets: int = 0  # WebSockets to models that were told to speak HTTP
     live: list[Gone] = field(default_factory=list)
     withheld: list[Withheld] = field(default_factory=list)
     children: dict[str, str] = field(default_factory=dict)  # the ids of the new child runs by what they were called

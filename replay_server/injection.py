@@ -79,6 +79,11 @@ class Injection:
         """Whether anything is said."""
         return self != Injection()
 
+    @property
+    def refuses(self) -> bool:
+        """Whether a status is said: then a WebSocket is not opened."""
+        return self.status is not None
+
     def apply(self, recorded: Recorded) -> Recorded:
         """The answer. Raises NotAllowed where what was said does not fit the recorded answer."""
         answer = recorded
@@ -92,6 +97,13 @@ class Injection:
             answer = replace(answer, body=answer.body[: self.cut_after_bytes], ended="reset", trailers=())
             answer = replace(answer, chunks=_shortened(answer.chunks, len(answer.body)))
         return answer
+
+    def check_message(self) -> None:
+        """Raises NotAllowed where what was said fits no message of a WebSocket."""
+        if self.status is not None or self.cut_after_bytes is not None:
+            raise NotAllowed(
+                "a message of a WebSocket has no status, and is not cut", hint="set a member, or another body"
+            )
 
     def words(self) -> str:
         """What was said, for people."""

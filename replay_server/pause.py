@@ -73,8 +73,8 @@ class Pause:
             raise NotAllowed("no answer is held", hint="wait until the agent asks for something")
         if injection.status is not None and held.has_begun:
             raise NotAllowed("the head of this answer has gone out already: its status cannot be changed any more")
-        if held.is_message and (injection.status is not None or injection.cut_after_bytes is not None):
-            raise NotAllowed("a message of a WebSocket has no status, and is not cut", hint="set a member, or respond")
+        if held.is_message:
+            injection.check_message()
         injection.apply(held.recorded)
         if injection.is_any:
             self.edited.append(held.step)

@@ -6,12 +6,13 @@ Rules kept here:
 """
 
 import json
+from dataclasses import replace
 from typing import Literal
 
 from replay_server.answer import Recorded
 from replay_server.departures import Json
 
-type Name = Literal["drifted", "unexpected", "exhausted", "unserved", "failed", "withheld"]
+type Name = Literal["drifted", "unexpected", "exhausted", "unserved", "failed", "withheld", "socket"]
 
 STATUS = 422
 _TITLES: dict[Name, str] = {
@@ -21,7 +22,17 @@ _TITLES: dict[Name, str] = {
     "unserved": "The recorded answer cannot be served",
     "failed": "The replay server failed",
     "withheld": "This request may not reach the real server",
+    "socket": "Real servers are asked over HTTP, and no WebSocket to one is opened",
 }
+
+
+def over_http(detail: str, found: dict[str, Json]) -> Recorded:
+    """The answer to who asks for a WebSocket and could ask over HTTP as well: a 426 (RFC 9110, section 15.5.22), at
+    which clients that can go over to it.
+    """
+    told = problem("socket", detail, found)
+    upgrade = ((b"Upgrade", b"HTTP/1.1"), (b"Connection", b"Upgrade"))
+    return replace(told, status=426, reason=b"Upgrade Required", headers=(*told.headers, *upgrade))
 
 
 def problem(name: Name, detail: str, found: dict[str, Json]) -> Recorded:

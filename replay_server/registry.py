@@ -125,6 +125,10 @@ class Registry:
         rows = (Rule(host=f"{host}:{port}", models_only=True) for host, port in dict.fromkeys(servers))
         return Registry((*self.rules, *rows))
 
+    def knows_model(self, host: str, port: int) -> bool:
+        """Whether the recording knows a server as a model's."""
+        return any(rule.models_only and rule.host == f"{host}:{port}" for rule in self.rules)
+
     def names(self, host: str, port: int) -> bool:
         """Whether some of what is for there may go live."""
         hosts = (host, f"{host}:{port}")

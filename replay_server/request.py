@@ -1,6 +1,6 @@
 """A live request as aiohttp hands it over: read whole, with whom it is for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 
 from aiohttp import web
@@ -9,17 +9,20 @@ from replay_server import target
 from replay_server.admission import CHALLENGE
 from replay_server.answer import Live
 from replay_server.door import Door, method
+from store.core.baggage import RUN_HEADER, run_named
 from store.core.base import addressed
 from store.core.control.calls import HOST, is_ours
-from store.core.credentials import TOKEN_HEADER
+from store.core.credentials import TOKEN_HEADER, credentials
 from store.core.form import Asked, Endpoint, Pairs
 
 type StoodFor = Callable[[target.Authority], target.Authority | None]
 """The server that an address of ours stands for, None for any other address."""
 
 
-async def read(request: web.BaseRequest, stood_for: StoodFor) -> tuple[Asked, Live, bool]:
-    """The request as it crossed the wire, and whether it said whom it is for. Raises Malformed."""
+async def read(request: web.BaseRequest, stood_for: StoodFor, own: Container[str]) -> tuple[Asked, Live, bool]:
+    """The request as it crossed the wire, and whether it said whom it is for; one whose proxy URL named a run, and none
+    of `own`, says so by our header. Raises Malformed.
+    """
     door = door_of(request)
     parsed = target.parse(request.raw_path.encode("utf-8", "surrogateescape"))
     authority = door.placed or parsed.authority
@@ -40,10 +43,18 @@ async def read(request: web.BaseRequest, stood_for: StoodFor) -> tuple[Asked, Li
     endpoint = Endpoint(asked, authority.scheme, authority.host, authority.port, parsed.path)
     http10 = request.version < (1, 1)
     return (
-        Asked(endpoint, parsed.query, request.raw_headers, body),
+        Asked(endpoint, parsed.query, (*request.raw_headers, *_named_by_proxy(request, own)), body),
         Live(asked, http10, not request.keep_alive, _opens_socket(request)),
         placed,
     )
+
+
+def _named_by_proxy(request: web.BaseRequest, own: Container[str]) -> Pairs:
+    """The run that the user name of the proxy URL names, behind what the request says for itself."""
+    user = credentials(request.raw_headers)[0] or door_of(request).user
+    if not user or user in own or run_named(request.raw_headers):
+        return ()
+    return ((RUN_HEADER, user.encode("utf-8", "surrogateescape")),)
 
 
 def said_for_itself(request: web.BaseRequest) -> Pairs:
@@ -76,7 +87,7 @@ def door_of(request: web.BaseRequest) -> Door:
 def origin_form(raw: Asked) -> bytes:
     """A request as an origin server gets it, with the end of the connection after it unless it upgrades."""
     upgrades = any(name.lower() == b"upgrade" for name, _ in raw.headers)
-    dropped = (b"proxy-connection", b"proxy-authorization", b"transfer-encoding", b"content-length")
+    dropped = (b"proxy-connection", b"proxy-authorization", b"transfer-encoding", b"content-length", RUN_HEADER)
     kept = [(name, value) for name, value in raw.headers if name.lower() not in dropped]
     if not upgrades:
         kept = [(name, value) for name, value in kept if name.lower() != b"connection"] + [(b"Connection", b"close")]

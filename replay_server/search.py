@@ -1,5 +1,6 @@
 """Finds what a live request is matched with: in the recorded run that it belongs to, at the server that it is for."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from replay_server.findings import Findings
@@ -9,8 +10,10 @@ from replay_server.labels import TELEMETRY, kind
 from replay_server.match import Match, Matcher, Tier
 from replay_server.normalise import Normal, Told
 from replay_server.tape import Tape
-from store.core.form import Form
+from store.core.form import Asked, Form
+from store.reader import BodyUnavailable
 
+_UNLIKE = (Tier.DRIFTED, Tier.EXHAUSTED, Tier.UNEXPECTED)
 _RANKS = {tier: rank for rank, tier in enumerate(Tier)}
 
 
@@ -40,12 +43,30 @@ class Search:
                 match = self._match(tried, run)
                 if _RANKS[match.tier] < _RANKS[best.tier]:
                     normal, best = tried, match
+        if best.tier in _UNLIKE and self.tape.in_part:
+            best = self._in_part(normal, asked, run) or best
         if best.tier is Tier.UNEXPECTED and kind(replace(asked, endpoint=normal.form.endpoint)) == TELEMETRY:
             best = Match(Tier.OPTIONAL)
         self.findings.ignored.update(normal.counts)
         if best.tier is Tier.OPTIONAL and normal.optional:
             self.findings.allowed[normal.optional] += 1
         return normal.form, best, run != self.kin.own
+
+    def _in_part(self, normal: Normal, asked: Asked, run: str) -> Match | None:
+        """A recorded request of whose body the beginning alone is known, as of an upload that was refused.
+
+        One that begins with it is equal.
+        """
+        for index in self.tape.in_part:
+            same_place = self.tape.endpoints[index] == normal.form.endpoint and self.tape.run_of(index) == run
+            if index in self.matcher.served or not same_place:
+                continue
+            with suppress(BodyUnavailable):
+                recorded = self.tape.asked(index)
+                whole = self.tape.rules.normal(replace(recorded, body=asked.body)).form
+                if asked.body.startswith(recorded.body) and whole.key == normal.form.key:
+                    return Match(Tier.SAME, index)
+        return None
 
     def _match(self, normal: Normal, run: str) -> Match:
         return self.matcher.find(normal.form, self.groups.optional(normal), run)

@@ -235,7 +235,7 @@ class ReplayServer:
         if not door.vouched:
             return stranger()
         try:
-            raw, live, placed = await read(request, self._stood_for)
+            raw, live, placed = await read(request, self._stood_for, (self.run, self.session.tape.run.id))
         except Malformed as error:
             self.clients.malformed += 1
             return web.Response(status=400, text=str(error))

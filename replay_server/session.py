@@ -105,6 +105,7 @@ class Session:
         if self.start is not None:
             hear = provenance.hear if provenance is not None else lambda _: None
             self._branch = Branch.of(self.start, self.tape, self.redactor, self._standins, hear)
+            self._sockets.setting = replace(self._sockets.setting, spot=self.start.spot, reach=self._branch.reach)
             self.findings.fork = self._branch.found
             self._control.goes_on = lambda: self._has_left
             self._control.spawns = self.start.children_live

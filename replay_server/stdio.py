@@ -3,12 +3,14 @@
 Rules kept here:
 - A request is answered by the earliest recorded one of the same server and method that says the same; the answer
   keeps the id that the agent gave.
-- What a server said by itself comes before the answer that it came before.
+- What a server said by itself comes before the answer that it came before, and at once after the last one that it came
+  after where the agent said nothing more until then.
 - Notifications and answers of the agent are told to nobody; they may come or not.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import dropwhile
 
 from replay_server import drift
 from replay_server.drift import Change
@@ -85,7 +87,8 @@ class Stdio:
             return Answered((), found, wanted=True, changes=changes)
         reply.told = True
         before = tuple(self._said_before(lines, reply))
-        return Answered((*before, rpc.with_id(reply.raw, live.id)), found, True, changes)
+        after = tuple(self._said_after(lines, reply))
+        return Answered((*before, rpc.with_id(reply.raw, live.id), *after), found, True, changes)
 
     def foresee(self, passed: Passed) -> tuple[Tier, bool]:
         """What the recording has for a request, without giving it: an equal one, one like it or none; and whether the
@@ -134,6 +137,15 @@ class Stdio:
             if line is until:
                 return
             if not line.to_server and not line.told and not line.message.is_answer:
+                line.told = True
+                yield line.raw
+
+    def _said_after(self, lines: list[Line], answer: Line) -> Iterator[bytes]:
+        """What the server said by itself after an answer, until the agent spoke or another answer came."""
+        for line in dropwhile(lambda line: line is not answer, lines):
+            if line.to_server or (line.message.is_answer and not line.told):
+                return
+            if not line.told:
                 line.told = True
                 yield line.raw
 

@@ -69,6 +69,7 @@ class Tape:
         known = dict.fromkeys(without_model.values())
         self._known = frozenset(known)
         self._unreached = {(place.host, place.port) for place in known if place.method == CONNECT}
+        self.in_part = [at for at, exchange in enumerate(self.exchanges) if exchange.is_asked_in_part]
         self._authorities = list(dict.fromkeys(Authority(place.scheme, place.host, place.port) for place in known))
 
     def under(self, rules: Rules) -> "Tape":

@@ -40,6 +40,13 @@ class Exchange:
         return cast("HttpRequest", self.request.facts)
 
     @property
+    def is_asked_in_part(self) -> bool:
+        """Whether no more than the beginning of the request's body is on record: it broke off, or was not kept."""
+        upload = self.upload.facts if self.upload is not None else None
+        broke_off = isinstance(upload, HttpRequestEnd) and (upload.ended != "complete" or upload.truncated)
+        return self.facts.truncated or broke_off
+
+    @property
     def response(self) -> HttpResponse | None:
         """What the answer says, if a status line arrived."""
         return self.outcome.facts if self.outcome and isinstance(self.outcome.facts, HttpResponse) else None

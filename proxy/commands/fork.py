@@ -34,6 +34,7 @@ class Given(verb.Given):
     status: int | None
     edits: Sequence[str]
     cut_after: int | None
+    message: int | None
     live_step: bool
     allowed: Sequence[str]
     on_drift: OnDrift
@@ -52,6 +53,7 @@ class Given(verb.Given):
     "respond",
     "status",
     "set",
+    "message",
     "cut-after",
     "live-step",
     "allow",
@@ -119,7 +121,7 @@ def _proposed(given: Given) -> "Proposal":
     return Proposal(
         f"from step {step} on this may leave this machine:",
         registry,
-        lambda whole: ForkPlan(step, whole, injection, is_live),
+        lambda whole: ForkPlan(step, whole, injection, is_live, given["message"]),
         since=step,
         filed=filed,
     )

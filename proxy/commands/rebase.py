@@ -112,7 +112,7 @@ def _agreed(talk: Talk, shared: Shared, word: str, argv: Sequence[str], *, yes: 
         revived = revival(reader, info, argv, os.environ)
         last = info.events - 1
         parent = Parent(run=info.id, seq=last, event_hash=reader.event_hash(info.id, last).hex())
-        if not agree(talk, rehearsed(exchanges(reader.events(info.id))), yes=yes):
+        if not agree(talk, rehearsed(exchanges(reader.events(info.id)), reader), yes=yes):
             return None
     introduction = Introduction(
         name=info.name or None, workflow=info.workflow or None, parent=parent, bases=revived.bases

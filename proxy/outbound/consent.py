@@ -9,6 +9,7 @@ import click
 
 from proxy.border import Misuse
 from proxy.talk import Talk
+from proxy.views.spoken import Look, spoken
 from proxy.words import count, printable
 from replay_server.registry import MODEL_KINDS, Registry
 from replay_server.ventures.sandbox import NO_FAKES, Fakes
@@ -29,13 +30,15 @@ class ModelServer:
         return _address(self.scheme, self.host, self.port)
 
 
-def model_servers(exchanges: Iterable[Exchange], step: int) -> list[ModelServer]:
-    """The model servers of a recording, in the order in which they were first asked."""
+def model_servers(exchanges: Iterable[Exchange], step: int, look: Look) -> list[ModelServer]:
+    """The model servers of a recording, in the order in which they were first asked; over WebSockets, too."""
     found: Counter[tuple[str, str, int]] = Counter()
     for exchange in exchanges:
         facts = exchange.facts
-        if facts.kind in MODEL_KINDS and isinstance(facts.host, str) and isinstance(facts.scheme, str):
-            found[facts.scheme, facts.host.strip("[]").lower(), facts.port] += exchange.step >= step
+        talk = spoken(exchange, look) if exchange.messages else None
+        asked = talk.times if talk is not None else int(facts.kind in MODEL_KINDS)
+        if asked and isinstance(facts.host, str) and isinstance(facts.scheme, str):
+            found[facts.scheme, facts.host.strip("[]").lower(), facts.port] += asked * (exchange.step >= step)
     return [ModelServer(*place, asked) for place, asked in found.items()]
 
 
@@ -62,15 +65,16 @@ def announcement(
     yield "everything else is answered from the recording, or refused"
 
 
-def rehearsed(exchanges: Iterable[Exchange]) -> Iterator[str]:
+def rehearsed(exchanges: Iterable[Exchange], look: Look) -> Iterator[str]:
     """What an agent that is recorded anew, with nothing held back, did the last time, server by server."""
     asked: Counter[tuple[str, bool]] = Counter()
     effects: Counter[tuple[str, bool]] = Counter()
     for exchange in exchanges:
         facts = exchange.facts
-        place = (_address(facts.scheme, facts.host, facts.port), facts.kind in MODEL_KINDS)
-        asked[place] += 1
-        effects[place] += facts.effect != "read"
+        talk = spoken(exchange, look) if exchange.messages else None
+        place = (_address(facts.scheme, facts.host, facts.port), talk is not None or facts.kind in MODEL_KINDS)
+        asked[place] += 1 if talk is None else talk.times
+        effects[place] += talk is None and facts.effect != "read"
     yield "this records live, and holds nothing back; the last time the agent made"
     for place, number in asked.items():
         server, is_model = place

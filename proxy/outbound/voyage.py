@@ -142,7 +142,8 @@ def _consented(talk: Talk, reader: "Reader", run: "RunInfo", voyage: Voyage) -> 
     from store.exchange import exchanges
 
     proposal = voyage.proposal
-    servers = consent.model_servers(exchanges(reader.events(run.id)), proposal.since) if proposal.asks_models else []
+    asked = exchanges(reader.events(run.id)) if proposal.asks_models else []
+    servers = consent.model_servers(asked, proposal.since, reader)
     registry = proposal.registry.with_models((server.host, server.port) for server in servers)
     said = consent.announcement(
         proposal.opening, servers, registry, since=proposal.since, fakes=proposal.fakes, filed=proposal.filed

@@ -68,6 +68,7 @@ ROWS = (
         metavar="POINTER=VALUE",
         member="edits",
     ),
+    Setting("message", "The message of the step's WebSocket that is another, by its number.", COUNT),
     Setting("cut-after", "Cut the step's answer after so many bytes.", click.IntRange(min=0), metavar="BYTES"),
     Setting("live-step", "Ask the real server for the step's answer.", flag=True),
     Setting(

@@ -106,13 +106,13 @@ class _Page:
             yield INDENT + (detail.missing or shown(detail.content))
 
     def _messages(self) -> Iterator[str]:
-        for event in self._step.messages:
+        for number, event in enumerate(self._step.messages, 1):
             facts = event.facts
             body = body_of(self._reader, event, facts.body) if isinstance(facts, WsMessage) else None
             if isinstance(facts, WsMessage) and body is not None:
                 yield ""
                 whither = "to" if facts.direction == "to_server" else "from"
-                yield f"message {whither} the server, {clock(event.place.mono_us)}; event {event.seq}"
+                yield f"message {number} {whither} the server, {clock(event.place.mono_us)}; event {event.seq}"
                 yield from body.text(exact=facts.exact)
 
     def _headers(self, event: Event, headers: Headers | None) -> Iterator[str]:

@@ -22,13 +22,14 @@ from replay_server.minted import Scalar, blanked
 from replay_server.objection import Objections
 from replay_server.provenance import Provenance
 from replay_server.sockets.prospect import Prospect, messages, prospect, spoken
-from replay_server.sockets.turn import INTERNAL_ERROR, POLICY_VIOLATION, Leave, Say, Turn, refusal
+from replay_server.sockets.spot import OVER_HTTP, Spot, asks_model, said_from, was_withheld
+from replay_server.sockets.turn import INTERNAL_ERROR, POLICY_VIOLATION, Leave, Say, Turn, is_clients, refusal
 from replay_server.standins import StandIns
 from replay_server.tape import Tape
 from store.core.event import Event
 from store.core.form import Asked, Endpoint, Form, Pairs, first
 from store.core.model import WsClose, WsMessage
-from store.core.redact import Content, Redactor, is_withheld
+from store.core.redact import Content, Redactor
 from store.core.websocket import BROKEN_OFF, By, media_type
 from store.reader import BodyUnavailable
 from store.ticket import Ticket
@@ -37,7 +38,7 @@ from store.ticket import Ticket
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a dialogue shares with the session that it belongs to. `goes_on` says that the agent has left the recording
-    for good.
+    for good; `reach` is told that a fork has said what it says at its `spot`.
     """
 
     tape: Tape
@@ -47,6 +48,8 @@ class Setting:
     standins: StandIns
     objections: Objections
     goes_on: Callable[[], bool]
+    spot: Spot | None = None
+    reach: Callable[[], object] = lambda: None
 
 
 @dataclass(slots=True)
@@ -84,6 +87,11 @@ class Dialogue:
         """What comes next; a message of the client is waited for with "listen"."""
         if self._refusal is not None:
             return self._refusal
+        spot = self.setting.spot
+        if spot is not None and (spot.index, spot.at) == (self.index, self._at):
+            self._seen = spot.at + spot.messages
+            self.amend(spot.answer)
+            self.setting.reach()
         if self._instead:
             return self._say(self._instead.popleft(), self._is_text, foreign=True)
         event = self._next
@@ -103,11 +111,9 @@ class Dialogue:
         if self._refusal is not None or self._at < self._seen:
             return None
         said: list[bytes] = []
-        for event in self._events[self._at :]:
-            if not isinstance(event.facts, WsMessage) or _is_clients(event):
-                break
+        for event in said_from(self._events, self._at):
             raw = self._read(event)
-            if raw is None or self._is_withheld(event.facts, raw):
+            if raw is None or was_withheld(event, raw):
                 return None
             said.append(raw)
         if not said:
@@ -142,6 +148,9 @@ class Dialogue:
             setting.objections.findings.after_stop += 1
             self._refuse("the replay was stopped by a drift")
             return
+        if setting.spot is not None and setting.goes_on() and asks_model(self.endpoint, body.content):
+            self._refusal = OVER_HTTP
+            return
         event = self._next
         if event is None or not isinstance(event.facts, WsMessage):
             self._unforeseen()
@@ -168,7 +177,7 @@ class Dialogue:
 
     def never_said(self) -> list[tuple[int, str]]:
         """The messages of the client that were recorded and never came: step, and what they are."""
-        left = [at for at in range(self._at, len(self._events)) if _is_clients(self._events[at])]
+        left = [at for at in range(self._at, len(self._events)) if is_clients(self._events[at])]
         if not left or not self.expected or self._refusal is not None:
             return []
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
@@ -183,7 +192,7 @@ class Dialogue:
         if raw is None:
             assert self._refusal is not None
             return self._refusal
-        if self._is_withheld(facts, raw):
+        if was_withheld(event, raw):
             return self._unserved("it could not be read for secrets, so it was not kept")
         return self._say(raw, facts.opcode == "text", exact=facts.exact, wait_us=wait_us)
 
@@ -195,10 +204,6 @@ class Dialogue:
         kept = self.setting.ledger.redacted(kept) if foreign else kept
         self.setting.ledger.said(self.ticket, kept, is_text=is_text)
         return Say(served.body, is_text, wait_us)
-
-    @staticmethod
-    def _is_withheld(facts: WsMessage, raw: bytes) -> bool:
-        return not facts.exact and is_withheld(raw)
 
     def _changes(self, event: Event, facts: WsMessage, live: bytes, *, is_text: bool) -> list[Change] | None:
         """How a message differs from the recorded one; None where that is gone."""
@@ -287,8 +292,4 @@ class Dialogue:
 
     def _said_at(self, at: int) -> Iterable[bytes]:
         event = self._events[at]
-        return () if _is_clients(event) else (self._read(event) or b"",)
-
-
-def _is_clients(event: Event) -> bool:
-    return isinstance(event.facts, WsMessage) and event.facts.direction == "to_server"
+        return () if is_clients(event) else (self._read(event) or b"",)

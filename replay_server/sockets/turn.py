@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from store.core.event import Event
+from store.core.model import WsMessage
+
 POLICY_VIOLATION = 1008  # RFC 6455, section 7.4.1: what a client is told that left the recording
 INTERNAL_ERROR = 1011
 _REASON_BYTES_MAX = 123  # RFC 6455, section 5.5
@@ -27,6 +30,11 @@ class Leave:
 
 
 type Turn = Say | Leave | Literal["listen"]
+
+
+def is_clients(event: Event) -> bool:
+    """Whether an event is a message of the client."""
+    return isinstance(event.facts, WsMessage) and event.facts.direction == "to_server"
 
 
 def refusal(sentence: str, code: int) -> Leave:

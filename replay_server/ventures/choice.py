@@ -54,6 +54,9 @@ class Venture:
         """Decides one request, in the order in which they come."""
         raise NotImplementedError
 
+    def reach(self) -> None:
+        """A fork's step was reached where no request tells so."""
+
     def choose_message(self, tier: Tier, deed: Deed, *, done: bool) -> Choice:
         """Decides a request to a tool server on stdin and stdout; `done` says that it had a good outcome."""
         return Choice("replay")

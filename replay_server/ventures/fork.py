@@ -23,7 +23,10 @@ KEY_HEX_DIGITS = 32
 
 @dataclass(slots=True)
 class Fork(Venture):
-    """One fork. `at` is its exchange, by its place among the recorded ones; `is_done` says which had a good outcome."""
+    """One fork. `at` is its exchange, by its place among the recorded ones; `is_done` says which had a good outcome.
+
+    `in_socket`: it says something else on the WebSocket that the step opens, and nothing at its opening.
+    """
 
     at: int
     registry: Registry
@@ -31,6 +34,7 @@ class Fork(Venture):
     is_done: Callable[[int], bool]
     is_step_live: bool = False
     has_forked: bool = False
+    in_socket: bool = False
     mode: ClassVar[Mode] = "fork"
 
     @property
@@ -40,12 +44,16 @@ class Fork(Venture):
 
     def injects_at(self, index: int) -> bool:
         """Whether a recorded exchange is the one that is answered otherwise."""
-        return index == self.at and not self.is_step_live
+        return index == self.at and not self.is_step_live and not self.in_socket
+
+    def reach(self) -> None:
+        """What it says on its socket was said."""
+        self.has_forked = True
 
     def choose(self, match: Match, deed: Deed) -> Choice:
         """Decides one request, in the order in which they come."""
         if not self.has_forked:
-            if match.index != self.at or match.tier not in EQUAL:
+            if match.index != self.at or match.tier not in EQUAL or self.in_socket:
                 return Choice("replay")
             self.has_forked = True
             if not self.is_step_live:

@@ -6,6 +6,8 @@ from urllib.parse import unquote_to_bytes
 
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?")
 
+RUN_HEADER = b"x-edgetape-run"
+
 
 def member(baggage: str, key: str) -> str:
     """The value of a member, percent-decoded (W3C Baggage, section 3.3); empty where there is none."""
@@ -19,7 +21,7 @@ def member(baggage: str, key: str) -> str:
 def run_named(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """The run that a request says it belongs to: by our header, else by its baggage; empty where it says none."""
     fields = [(name.lower(), value.decode("utf-8", "surrogateescape")) for name, value in headers]
-    said = next((value.strip() for name, value in fields if name == b"x-edgetape-run"), "")
+    said = next((value.strip() for name, value in fields if name == RUN_HEADER), "")
     return said or member(",".join(value for name, value in fields if name == b"baggage"), "edgetape.run")
 
 

@@ -12,7 +12,7 @@ import binascii
 import json
 from collections.abc import Iterator
 
-from store.core.form import Pairs, first
+from store.core.form import Pairs
 from store.foreign.document import Tree, items, members, number, said
 from store.foreign.recording import (
     Answer,
@@ -23,6 +23,7 @@ from store.foreign.recording import (
     asked,
     field_bytes,
     is_decoded,
+    told_length,
     without_framing,
 )
 
@@ -58,8 +59,9 @@ def _take(interaction: Tree, found: Recording) -> None:
     if code < 0:
         found.losses["no_outcome"] += 1
         return
-    if body is None or (not body and _length(headers) > 0):
-        found.losses["no_request_body"] += 1
+    length = told_length(headers) or 0
+    missing = length if body is None or (not body and length) else None
+    found.losses["no_request_body"] += missing is not None
     found.losses["no_times"] += 1
     answer_headers = _headers(response)
     content = _body(response, answer_headers)
@@ -74,7 +76,7 @@ def _take(interaction: Tree, found: Recording) -> None:
         decoded=answer_decoded,
         missing_bytes=0 if content is None else None,
     )
-    found.exchanges.append(Exchange(about, answer, decoded=decoded))
+    found.exchanges.append(Exchange(about, answer, decoded=decoded, missing_bytes=missing))
 
 
 def _headers(message: Tree) -> Pairs:
@@ -89,7 +91,7 @@ def _headers(message: Tree) -> Pairs:
 def _body(message: Tree, headers: Pairs) -> bytes | None:
     """The body as bytes, None where it cannot be told."""
     if "parsed_body" in members(message):
-        return _spelled(members(message)["parsed_body"], _length(headers))
+        return _spelled(members(message)["parsed_body"], told_length(headers) or -1)
     body = members(message).get("body", members(message).get("content"))
     if not isinstance(body, dict):
         return _bytes(body)
@@ -98,7 +100,7 @@ def _body(message: Tree, headers: Pairs) -> bytes | None:
             return _unarmoured(said(body, name))
     if "string" in body:
         return _bytes(body["string"])
-    return _spelled(body, _length(headers)) if body and "encoding" not in body else b""
+    return _spelled(body, told_length(headers) or -1) if body and "encoding" not in body else b""
 
 
 def _bytes(body: Tree) -> bytes | None:
@@ -151,8 +153,3 @@ def _spellings(value: Tree) -> Iterator[bytes]:
         for ascii_only in (False, True):
             text = json.dumps(value, separators=separators, ensure_ascii=ascii_only)
             yield text.encode("utf-8", "surrogatepass")
-
-
-def _length(headers: Pairs) -> int:
-    said_length = first(headers, b"content-length")
-    return int(said_length) if said_length.isdigit() and len(said_length) < 16 else -1

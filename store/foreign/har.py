@@ -25,6 +25,7 @@ from store.foreign.recording import (
     asked,
     field_bytes,
     is_decoded,
+    told_length,
     without_framing,
 )
 
@@ -67,19 +68,20 @@ def _take(entry: Tree, tool: str, found: Recording) -> None:
     if about is None:
         found.losses["not_http"] += 1
         return
-    if not body and number(request, "bodySize") > 0:
-        found.losses["no_request_body"] += 1
+    length = max(number(request, "bodySize", 0), told_length(headers) or 0)
+    missing_bytes = length if length > 0 and not body else None
     outcome = _answer(entry, tool, found)
     if outcome is None:
         found.losses["no_outcome"] += 1
         return
     decoded = is_decoded(headers, body)
     found.losses["decoded"] += decoded
+    found.losses["no_request_body"] += missing_bytes is not None
     found.losses["no_times"] += not said(entry, "startedDateTime")
     found.losses["no_goodbye"] += is_socket
     spoken = tuple(_message(one) for one in items(entry, "_webSocketMessages"))
     goodbye = Goodbye() if is_socket else None
-    found.exchanges.append(Exchange(about, outcome, _version(request), decoded, spoken, goodbye))
+    found.exchanges.append(Exchange(about, outcome, _version(request), decoded, spoken, goodbye, missing_bytes))
 
 
 def _message(one: Tree) -> Message:
@@ -91,7 +93,7 @@ def _message(one: Tree) -> Message:
 
 def _answer(entry: Tree, tool: str, found: Recording) -> Answer | Failure | None:
     response = members(entry, "response")
-    status, error = number(response, "status", 0), said(response, "_error")
+    status, error = number(response, "status", 0), said(response, "_error") or said(response, "_failureText")
     if status <= 0:
         return (
             Failure(next((kind for mark, kind in _ERRORS if mark in error.upper()), "closed"), error) if error else None

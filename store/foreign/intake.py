@@ -92,6 +92,9 @@ def _request(exchange: Exchange, redactor: Redactor) -> tuple[Draft, RequestLabe
     plain = as_stored([(name, value.content) for name, value in fields], exact=exact)
     method = place.method.encode("latin-1", "replace")
     labels = label(wire.Request(method, place.scheme.encode(), host.content, place.port, target, plain, body.content))
+    kept = _body(sheet, body, asked.headers, exact=exact)
+    if exchange.missing_bytes is not None:
+        kept |= {"truncated": True, "wire_bytes": exchange.missing_bytes or None}
     facts = HttpRequest(
         method=sheet.text(stored(method)),
         scheme=place.scheme,
@@ -101,7 +104,7 @@ def _request(exchange: Exchange, redactor: Redactor) -> tuple[Draft, RequestLabe
         query=sheet.apart(query) if asked.query else None,
         http_version=exchange.http_version,
         headers=_spelled(sheet, fields),
-        **_body(sheet, body, asked.headers, exact=exact),
+        **kept,
         **request_members(sheet, labels),
     )
     return sheet.draft(facts), labels

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from store.core import coding
 from store.core.errors import EdgetapeError, Malformed
-from store.core.form import Asked, Endpoint, Pairs
+from store.core.form import Asked, Endpoint, Pairs, first
 from store.core.model import ErrorKind
 from store.core.websocket import By
 
@@ -26,6 +26,7 @@ type Loss = Literal[
 ]
 
 DECODED_BYTES_MAX = 64 * 1024 * 1024
+_LENGTH_DIGITS_MAX = 16
 _PORTS = {"http": 80, "https": 443}
 _SOCKETS = {"ws": "http", "wss": "https"}
 _PATH_SAFE = "/%:@!$&'()*+,;=~-._?[]|{}^`\"<>\\"
@@ -35,7 +36,7 @@ LOSSES: dict[Loss, tuple[str, str, str]] = {
     "decoded": ("body", "bodies", "without the content coding that its headers name: kept, and served, without one"),
     "no_answer_body": ("answer", "answers", "whose body the file does not hold: a replay refuses it by name"),
     "cut_answer": ("answer", "answers", "of which the file holds only a part: a replay refuses it by name"),
-    "no_request_body": ("request", "requests", "whose body the file does not hold: it fits no live one that has one"),
+    "no_request_body": ("request", "requests", "whose body the file does not hold: any fits that is else the same"),
     "no_outcome": ("exchange", "exchanges", "left out: the file has neither an answer nor an error for it"),
     "not_http": ("exchange", "exchanges", "left out: its address is no http or https URL"),
     "messages": ("exchange", "exchanges", "left out: the file has not what went over the WebSocket"),
@@ -105,7 +106,11 @@ class Goodbye:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request, not redacted yet, and its outcome; of a WebSocket also what went over it."""
+    """A request, not redacted yet, and its outcome; of a WebSocket also what went over it.
+
+    `missing_bytes` is how long a body of the request was that the file does not hold (0 where nobody knows), None where
+    nothing is missing.
+    """
 
     asked: Asked
     outcome: Answer | Failure
@@ -113,6 +118,7 @@ class Exchange:
     decoded: bool = False
     messages: tuple[Message, ...] = ()
     goodbye: Goodbye | None = None
+    missing_bytes: int | None = None
 
 
 @dataclass(slots=True)
@@ -154,6 +160,12 @@ def is_decoded(headers: Pairs, body: bytes) -> bool:
     except Malformed:
         return True
     return False
+
+
+def told_length(headers: Pairs) -> int | None:
+    """How long a body is by its headers; None where they do not say."""
+    told = first(headers, b"content-length").strip()
+    return int(told) if told.isdigit() and len(told) < _LENGTH_DIGITS_MAX else None
 
 
 def field_bytes(text: str) -> bytes:

@@ -89,6 +89,20 @@ async def test_what_the_file_does_not_hold_is_refused_by_name(place: Place) -> N
     assert report.exit_code == 125
 
 
+async def test_a_request_whose_body_the_file_does_not_hold_is_answered_whatever_its_body_is(place: Place) -> None:
+    known = exchange("one", Answer(200, JSON, completion("one")))
+    unknown = replace(
+        exchange("two", Answer(200, JSON, completion("two"))),
+        asked=replace(known.asked, body=b""),
+        missing_bytes=9,
+    )
+    other = exchange("three", Answer(200, JSON))
+    made = Recording(Origin("har", "Chrome"), [known, unknown])
+    got, report = await walked(place, made, [other, known])
+    assert got == [completion("two"), completion("one")]
+    assert report.exit_code == 0, report.text()
+
+
 async def test_a_secret_in_the_file_never_reaches_the_store(place: Place) -> None:
     secret = b"sk-" + b"proj-" + b"Zq3" * 16
     made = [exchange("one", Answer(200, JSON, b'{"api_key": "%s"}' % secret))]

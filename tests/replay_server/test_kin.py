@@ -1,12 +1,15 @@
 """Child runs are answered from the recorded children, whichever of them comes first."""
 
+import base64
 from itertools import permutations
 
 import pytest
 
 from replay_server.server import ReplayOptions, ReplayServer
+from tests.replay_server.forking import ask as get
 from tests.replay_server.recording import CHAT, Place, Recording, chat, completion, encode
 from tests.replay_server.walking import JSON, ask
+from tests.replay_server.wires import asking, dial
 
 NAMES = ("red", "green", "blue")
 
@@ -60,3 +63,26 @@ async def test_a_child_that_was_not_recorded_is_no_recorded_one(place: Place) ->
         status, _, _ = ask(server.session, "GET", "http://t.example.com/new", b"", tagged("stranger"))
         assert status == 422
         assert (await server.stop(0)).counts["unexpected"] == 1
+
+
+async def test_a_child_that_only_the_user_name_of_its_proxy_url_names_is_that_child(place: Place) -> None:
+    async with place.replaying(place.record(family)) as server:
+
+        def by_proxy(name: str) -> str:
+            said = base64.b64encode(f"{name}:x".encode()).decode()
+            return f"Proxy-Authorization: Basic {said}"
+
+        for turn in range(2):
+            for name in NAMES[::-1]:
+                body = encode(chat(("user", f"{name} {turn}")))
+                assert completion(f"{name} {turn}") in await get(server, "POST", CHAT, body, by_proxy(name))
+                wire = await dial(server)
+                wire.send(f"CONNECT t.example.com:80 HTTP/1.1\r\n{by_proxy(name)}\r\n\r\n".encode())
+                await wire.until(b"\r\n\r\n")
+                more = "Content-Type: application/json\r\nAccept: application/json\r\n"
+                wire.send(asking("/same", more=more).replace(b"api.", b"t."))
+                await wire.until(b"\r\n\r\n" + name.encode())
+                wire.close()
+        report = await server.stop(0)
+    assert report.counts["matched"] == 12, report.text()
+    assert report.counts["unexpected"] == 0

@@ -4,6 +4,8 @@ import gzip
 
 import pytest
 
+from store.core.draft import Sheet
+from store.core.model import HttpRequestEnd
 from store.exchange import exchanges
 from store.reader import Reader
 from tests.replay_server.recording import Place, Recording, encode
@@ -11,6 +13,15 @@ from tests.replay_server.wires import asking as ask
 from tests.replay_server.wires import dial, dial_through
 
 HOST = "api.example.com:443"
+
+
+def break_off(recording: Recording, sent: bytes) -> None:
+    """An upload that was refused before its end."""
+    request = recording.ask("PUT", "https://api.example.com/big", headers=(), streaming=True)
+    sheet = Sheet()
+    body = sheet.apart(recording.redactor.body(sent)) if sent else None
+    recording.writer.append(recording.run, sheet.draft(HttpRequestEnd(req=-1, ended="reset", body=body)), after=request)
+    recording.answer(request, b"too big", status=413)
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -128,3 +139,29 @@ async def test_any_method_is_the_one_that_was_recorded(place: Place, method: str
     with Reader.open(place.store, place.keys) as reader:
         (first, _) = exchanges(reader.events(server.run))
         assert reader.text(first.request, first.facts.method) == method.encode()
+
+
+@pytest.mark.parametrize("sent", [b"", b"abc"])
+async def test_an_upload_that_broke_off_is_the_one_that_begins_with_it(place: Place, sent: bytes) -> None:
+    def tell(recording: Recording) -> None:
+        for body in (b"abcdef", b""):
+            recording.answer(recording.ask("PUT", "https://api.example.com/big", body, ()), b"taken")
+        break_off(recording, sent)
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        for body, answer in ((b"abcdef", b"taken"), (b"", b"taken"), (b"abcdef", b"too big")):
+            wire.send(ask("/big", method="PUT", more=f"Content-Length: {len(body)}\r\n") + body)
+            await wire.until(answer)
+        assert (await server.stop(0)).exit_code == 0
+
+
+async def test_an_upload_that_broke_off_is_no_other_one(place: Place) -> None:
+    def tell(recording: Recording) -> None:
+        break_off(recording, b"abc")
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        wire.send(ask("/big", method="PUT", more="Content-Length: 3\r\n") + b"abd")
+        await wire.until(b"}")
+        assert (await server.stop(0)).exit_code == 40

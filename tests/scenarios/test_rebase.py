@@ -23,12 +23,8 @@ def test_the_new_run_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
         changed = (*agent, "a", "c")
         assert command.run("replay", "nightly", "--", *changed).code == 41
         (old,) = (each["id"] for each in command.runs() if each["mode"] == "record")
-        unasked = command.run("rebase", "nightly", "--", *changed)
         rebased = command.run("rebase", "nightly", "--yes", "--", *changed)
         again = command.run("rebase", "nightly", "--yes")
-    assert unasked.code == 2, unasked.err
-    assert "this goes live, and there is no terminal" in unasked.err
-    assert len(command.runs()) == 4
     assert rebased.code == 0, rebased.err
     assert f"  2 requests to {provider.url}\n" in rebased.err
     assert "1 same, 1 inserted, 1 removed; A " in rebased.err
@@ -45,16 +41,7 @@ def test_what_was_frozen_is_frozen_anew(tmp_path: Path) -> None:
     command = Command(tmp_path)
     drawing = (sys.executable, "-c", "import uuid; print(uuid.uuid4())")
     first = command.run("record", "--name", "r", "--freeze-random", "--", *drawing)
-    refused = command.run("rebase", "r", "--yes", "--passthrough", "example.com")
     rebased = command.run("rebase", "r", "--yes")
     assert rebased.code == 0, rebased.err
     assert rebased.out != first.out
     assert command.run("replay", "r").out == rebased.out
-    assert refused.code == 2, refused.err
-
-
-def test_what_cannot_be_rebased_is_refused(tmp_path: Path) -> None:
-    command = Command(tmp_path)
-    assert command.run("rebase", "nobody", "--yes").code != 0
-    inside = {**command.environment, "EDGETAPE_REPLAY": "x"}
-    assert "inside a replay" in command.run("rebase", "nobody", "--yes", env=inside).err

@@ -1,5 +1,6 @@
 """Coding agents as people install them: recorded once, replayed three times, and their first change named."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -191,6 +192,28 @@ def test_a_coding_agent_replays_on_another_day(
     assert case.dated is not None
     replayed, _ = place.replay(options=case.dated, variables={"TZ": other_day()})
     assert replayed.code == 0, replayed.err
+
+
+def test_codex_on_a_websocket_gets_another_answer_and_goes_on_over_https(
+    programs: Path, tmp_path: Path, upstream_authority: Authority
+) -> None:
+    case = CASES["Codex over a WebSocket"]
+    program = case.program.at(programs)
+    place = Workplace.make(tmp_path, case.variables, case.home)
+    script = Script(case.calls, FINAL, careful=True)
+    recorded, _ = place.record(case.agent(program, PROMPT), script, upstream_authority, over_socket=True)
+    assert recorded.code == 0, recorded.err
+    (step,) = place.steps_to("/v1/responses")
+    said = place.messages(step)
+    called = next(at for at, one in enumerate(said, 1) if one.get("item", {}).get("type") == "function_call")
+    arguments = json.dumps({"cmd": SHELL.replace("gamma", "delta")})
+    edit = f"/output/0/arguments={json.dumps(arguments)}"
+    line = ("--at", str(step), "--message", str(called), "--set", edit)
+    forked = place.fork(Script(case.calls, "Another word.", careful=True), upstream_authority, *line)
+    assert forked.code == 0, forked.err
+    assert place.written() == "delta\n"
+    assert "FORKED at step" in forked.verdict
+    assert "Another word." in forked.out
 
 
 def other_day() -> str:

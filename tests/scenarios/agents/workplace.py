@@ -87,6 +87,19 @@ class Workplace:
         said = self._run("replay", "last", "--report", str(report), *options, *line, variables=variables)
         return said, json.loads(report.read_text()) if report.exists() else {}
 
+    def fork(self, script: Script, authority: Authority, *options: str) -> Said:
+        """One fork of the newest recording, with a provider that is asked over HTTPS alone."""
+        self.refresh()
+        with _world(script, authority) as (proxy, _):
+            variables = {"HTTPS_PROXY": proxy, "HTTP_PROXY": proxy}
+            line = ("fork", "last", "--yes", "--upstream-ca", str(authority.root), *options)
+            return self._run(*line, variables=variables)
+
+    def messages(self, step: int) -> list[dict[str, Any]]:
+        """What was said on the WebSocket that a step opened."""
+        shown: dict[str, Any] = json.loads(self._run("show", "last", str(step), "--json", variables=NONE).out)
+        return [json.loads(message["body"]["text"]) for message in shown["messages"]]
+
     def steps_that_send(self, text: str) -> list[int]:
         """The steps of the recording whose request has this text in its body."""
         sent = text.encode()

@@ -86,12 +86,27 @@ def test_a_request_body_is_text_or_the_fields_of_a_form() -> None:
     assert found.losses["no_request_body"] == 1
 
 
+def test_a_browser_that_keeps_no_upload_tells_its_length_in_the_header() -> None:
+    sent = [{"name": "Content-Length", "value": "292"}, {"name": "Content-Type", "value": "multipart/form-data"}]
+    found = read(entry(request={"headers": sent, "bodySize": 0}), entry(request={"bodySize": 0}))
+    assert [each.missing_bytes for each in found.exchanges] == [292, None]
+    assert found.losses["no_request_body"] == 1
+
+
 def test_a_request_that_failed_is_a_failure_and_a_socket_is_left_out() -> None:
     failed = entry(response={"status": 0, "_error": "net::ERR_NAME_NOT_RESOLVED"})
+    ended = entry(response={"status": -1, "_failureText": "net::ERR_EMPTY_RESPONSE"})  # as Playwright writes it
     found = read(
-        failed, entry(_resourceType="websocket"), entry(request={"url": "data:,x"}), entry(response={"status": 0})
+        failed,
+        ended,
+        entry(_resourceType="websocket"),
+        entry(request={"url": "data:,x"}),
+        entry(response={"status": 0}),
     )
-    assert [each.outcome for each in found.exchanges] == [Failure("dns", "net::ERR_NAME_NOT_RESOLVED")]
+    assert [each.outcome for each in found.exchanges] == [
+        Failure("dns", "net::ERR_NAME_NOT_RESOLVED"),
+        Failure("closed", "net::ERR_EMPTY_RESPONSE"),
+    ]
     assert [found.losses[loss] for loss in ("messages", "not_http", "no_outcome")] == [1, 1, 1]
 
 
