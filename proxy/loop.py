@@ -1,23 +1,22 @@
-"""Runs a coroutine so that nothing foreign is printed past us: no log line, no traceback of a forgotten task."""
+"""Runs a coroutine on the quickest event loop, and nothing foreign is printed past us: no log, no forgotten error."""
 
 import asyncio
 import logging
 import os
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 
+from proxy import pace
 from proxy.discretion import discreet
 from proxy.talk import Talk
 
-type NewLoop = Callable[[], asyncio.AbstractEventLoop]
 
-
-def run[T](talk: Talk, main: Coroutine[object, object, T], new_loop: NewLoop | None = None) -> T:
+def run[T](talk: Talk, main: Coroutine[object, object, T]) -> T:
     """The result of `main`, on an event loop of its own."""
     log = _Log(talk)
     logging.getLogger().addHandler(log)
     try:
-        with asyncio.Runner(loop_factory=new_loop) as runner:
+        with asyncio.Runner(loop_factory=pace.loop_factory()) as runner:
             runner.get_loop().set_exception_handler(lambda _, context: _forgotten(talk, context))
             return runner.run(main)
     finally:

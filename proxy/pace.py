@@ -53,7 +53,7 @@ def _is_cached() -> bool:
 
 
 def loop_factory() -> "Callable[[], asyncio.AbstractEventLoop] | None":
-    """What makes the event loop of a recorder; None for the standard one."""
+    """What makes an event loop; None for the standard one."""
     if is_plain():
         return None
     try:

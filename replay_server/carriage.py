@@ -10,12 +10,11 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
-from aiohttp import web
-
 from replay_server.answer import Arrived, Live, Recorded, build, failure, framing_of
+from replay_server.caller import Line
 from replay_server.live import Outing
 from replay_server.modes import Pace
-from replay_server.send import Sent, put, reset, send
+from replay_server.send import reset, send
 from replay_server.upstream import Arriving, Upstream
 from store.core.chunks import Chunk
 from store.core.model import Ended
@@ -61,26 +60,29 @@ class _Passing:
         )
 
 
-async def carry(outing: Outing, live: Live, upstream: Upstream, request: web.BaseRequest) -> Sent:
-    """Sends a request out, and its answer to the agent. Raises StoreUnusable when it could not be recorded first."""
+async def carry(outing: Outing, live: Live, upstream: Upstream, line: Line) -> bool:
+    """Sends a request out, and its answer to the agent; whether another request may follow.
+
+    Raises StoreUnusable when it could not be recorded first.
+    """
     await outing.ticket
     began_ns = time.monotonic_ns()
     try:
         async with upstream.ask(outing.sent) as arriving:
-            return await _pass_on(outing, _Passing(arriving, live, began_ns), request)
+            return await _pass_on(outing, _Passing(arriving, live, began_ns), line)
     except Unreached as error:
         await outing.failed(error.kind, str(error), (time.monotonic_ns() - began_ns) // 1000)
         answer = failure(error.kind, live, str(error).encode())
         if answer.ending == "hold":
             answer = build(Recorded(504, b"", (), "length", "complete", str(error).encode()), live)
-        await send(answer, request, _AT_ONCE, 0)
-        return Sent(keep_alive=answer.keep_alive)
+        await send(answer, line, _AT_ONCE, 0)
+        return answer.keep_alive
     except asyncio.CancelledError:
         outing.failed("client_gone", "", (time.monotonic_ns() - began_ns) // 1000)
         raise
 
 
-async def _pass_on(outing: Outing, passing: _Passing, request: web.BaseRequest) -> Sent:
+async def _pass_on(outing: Outing, passing: _Passing, line: Line) -> bool:
     opening = passing.recorded("complete")
     framing = framing_of(opening, passing.live)
     head = build(opening, passing.live)
@@ -88,8 +90,8 @@ async def _pass_on(outing: Outing, passing: _Passing, request: web.BaseRequest) 
     ended: Ended = "recorder_stopped"
     try:
         if streams:
-            await put(head.head, request)
-        ended = await _pieces(passing, request, framing if streams else "")
+            await line.put(head.head)
+        ended = await _pieces(passing, line, framing if streams else "")
     except (ConnectionError, asyncio.CancelledError):
         ended = "client_gone"
         raise
@@ -98,25 +100,25 @@ async def _pass_on(outing: Outing, passing: _Passing, request: web.BaseRequest) 
     await recording
     if not streams:
         answer = build(passing.recorded(ended), passing.live)
-        await send(answer, request, _AT_ONCE, 0)
-        return Sent(keep_alive=answer.keep_alive and ended == "complete")
+        await send(answer, line, _AT_ONCE, 0)
+        return answer.keep_alive and ended == "complete"
     if ended != "complete":
-        if request.transport is not None:
-            await reset(request.transport)
-        return Sent(keep_alive=False)
+        if line.transport is not None:
+            await reset(line.transport)
+        return False
     for last in head.pieces:
-        await put(last.raw, request)
-    return Sent(keep_alive=head.keep_alive)
+        await line.put(last.raw)
+    return head.keep_alive
 
 
-async def _pieces(passing: _Passing, request: web.BaseRequest, framing: str) -> Ended:
+async def _pieces(passing: _Passing, line: Line, framing: str) -> Ended:
     """Takes all pieces, and passes them on where they are streamed; how that ended."""
     try:
         async for piece in passing.arriving.pieces:
             passing.take(piece)
             if framing:
                 raw = b"%x\r\n%s\r\n" % (len(piece), piece) if framing == "chunked" else piece
-                await put(raw, request)
+                await line.put(raw)
     except Unreached as error:
         return "timeout" if error.kind == "timeout" else "reset"
     return "complete"

@@ -1,8 +1,8 @@
 """The front of every connection: CONNECT is taken apart here, and the first byte inside decides what it is.
 
 Rules kept here:
-- Nothing is read before it is known whose it is, so TLS and HTTP find every byte where they expect it, whether or not
-  the client waited for the 200.
+- What is read before it is known whose it is, is handed to whoever that is before all else, so TLS and HTTP find every
+  byte where they expect it, whether or not the client waited for the 200.
 - SOCKS5 (0x05) is a CONNECT in other words.
 - 0x16 is a TLS handshake record (RFC 8446, section 5.1); anything else is served as the plain HTTP that it is.
 - The authority of the CONNECT is the upstream's identity (RFC 9110, section 9.3.6); Host is a header.
@@ -10,14 +10,14 @@ Rules kept here:
 
 import asyncio
 import ssl
-from typing import Protocol
+from typing import Protocol, cast
 
 from replay_server.admission import Admission
-from replay_server.door import Door
+from replay_server.beginning import Beginning
+from replay_server.caller import Caller
 from replay_server.greeting import IN_HTTP, IN_SOCKS, Words
-from replay_server.hello import protocols
+from replay_server.hello import insists
 from replay_server.local import is_loopback, reach
-from replay_server.peek import Peek
 from replay_server.socks import shake_hands
 from replay_server.target import Authority, named
 from store.certificate import BadHost
@@ -38,11 +38,8 @@ _OWN_NAME = "localhost"  # for a client that speaks TLS to the replay server its
 class House(Protocol):
     """What the front asks of the server behind it."""
 
-    def door(self, placed: Authority | None, *, tls: bool, stands: bool = False, vouched: bool = False) -> Door:
-        """A new speaker of HTTP for a connection to `placed`, None for one to the replay server itself.
-
-        `stands`: to a port of ours that stands for it; `vouched`: the client may ask.
-        """
+    def porch(self, caller: Caller) -> asyncio.Protocol:
+        """A new speaker of HTTP."""
 
     @property
     def admission(self) -> Admission:
@@ -69,17 +66,20 @@ class House(Protocol):
     async def owns(self, place: Authority) -> bool:
         """Whether the agent's own processes listen there."""
 
-    async def tunnel(self, place: Authority, client: asyncio.Transport, listener: asyncio.Transport) -> None:
-        """Joins the agent to its own listener."""
+    async def tunnel(
+        self, place: Authority, client: asyncio.Transport, listener: asyncio.Transport, first: bytes = b""
+    ) -> None:
+        """Joins the agent to its own listener, which gets `first` before all else."""
 
 
-class Front(asyncio.Protocol):
+class Front(Beginning):
     """Looks at one new connection, then hands it over. `base` is the server that its port stands for.
 
     Without a `house` that is chosen by what the client says for itself.
     """
 
     def __init__(self, house: House | None, tasks: set[asyncio.Task[None]], base: Base | None = None) -> None:
+        super().__init__()
         self._known = house
         self._base = None if base is None else Authority(base.scheme, base.host, base.port)
         self._tasks = tasks
@@ -87,9 +87,8 @@ class Front(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts to look."""
-        assert isinstance(transport, asyncio.Transport)
-        transport.pause_reading()
-        task = asyncio.get_running_loop().create_task(self._admit(transport))
+        super().connection_made(transport)
+        task = asyncio.get_running_loop().create_task(self._admit(cast(asyncio.Transport, transport)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -121,12 +120,11 @@ class Front(asyncio.Protocol):
 
     async def _decide(self, transport: asyncio.Transport) -> None:
         asked = None
-        with Peek(transport) as peek:
-            head, is_connect, first = await _first_head(peek)
-            if first == socks.VERSION:
-                asked = await shake_hands(transport, peek)
-            elif self._known is None and not is_connect and first not in (b"", _TLS_HANDSHAKE):
-                head = await _read_head(peek, head)
+        head, is_connect, first = await _first_head(self)
+        if first == socks.VERSION:
+            asked = await shake_hands(transport, self)
+        elif self._known is None and not is_connect and first not in (b"", _TLS_HANDSHAKE):
+            head = await _read_head(self, head)
         if asked is not None:
             head, is_connect = asked.head, True
         words = IN_HTTP if asked is None else IN_SOCKS
@@ -165,17 +163,15 @@ class Front(asyncio.Protocol):
                 _end(transport, words.unreached)
                 return
             transport.write(words.established)
-            await self._house.tunnel(place, transport, listener)
+            await self._house.tunnel(place, transport, listener, self.rest())
             return
         if not self._house.connects(place):
             _end(transport, words.unreached)
             return
         transport.write(words.established)
-        with Peek(transport) as peek:
-            seen = await peek.look()
+        seen = await self.look()
         if seen.startswith(_TLS_HANDSHAKE):
-            offered = protocols(seen)
-            if offered and b"http/1.1" not in offered:
+            if insists(seen):
                 self._house.insists(place.host)
             await self._secure(transport, place)
         elif seen:
@@ -185,14 +181,8 @@ class Front(asyncio.Protocol):
 
     def _open(self, transport: asyncio.Transport, placed: Authority | None, read: bytes) -> None:
         """Plain HTTP from here on; `read` are the bytes that were taken already."""
-        stands = self._base is not None
-        vouched = placed is not None and not stands
-        door = self._house.door(placed, tls=False, stands=stands, vouched=vouched)
-        door.user = self._user
-        transport.set_protocol(door)
-        door.connection_made(transport)
-        if read:
-            door.data_received(read)
+        porch = self._house.porch(self._caller(placed, tls=False, vouched=placed is not None and self._base is None))
+        self._hand_over(transport, porch, read + self.rest())
         transport.resume_reading()
 
     async def _secure(self, transport: asyncio.Transport, place: Authority | None) -> None:
@@ -200,28 +190,26 @@ class Front(asyncio.Protocol):
         host = place.host if place else _OWN_NAME
         waiting = _Waiting()
         try:
-            secured = await asyncio.get_running_loop().start_tls(
-                transport,
-                waiting,
-                self._house.context(host),
-                server_side=True,
-                ssl_handshake_timeout=HANDSHAKE_S_MAX,
-            )
+            secured = await _upgraded(transport, waiting, self._house.context(host), self.rest())
         except (OSError, BadHost) as error:  # ssl.SSLError is an OSError
             self._house.handshake_failed(host, error)
             transport.abort()
             return
         if secured is None or waiting.lost:
             return
-        stands = self._base is not None
-        door = self._house.door(place or self._base, tls=True, stands=stands, vouched=place is not None)
-        door.user = self._user
-        secured.set_protocol(door)
-        door.connection_made(secured)
-        if waiting.arrived:
-            door.data_received(bytes(waiting.arrived))
+        porch = self._house.porch(self._caller(place or self._base, tls=True, vouched=place is not None))
+        self._hand_over(secured, porch, bytes(waiting.arrived))
         if waiting.ended:
             secured.close()
+
+    def _caller(self, placed: Authority | None, *, tls: bool, vouched: bool) -> Caller:
+        return Caller(placed, tls=tls, stands=self._base is not None, vouched=vouched, user=self._user)
+
+    def _hand_over(self, transport: asyncio.Transport, porch: asyncio.Protocol, read: bytes) -> None:
+        transport.set_protocol(porch)
+        porch.connection_made(transport)
+        if read:
+            porch.data_received(read)
 
 
 class _Waiting(asyncio.Protocol):
@@ -243,6 +231,31 @@ class _Waiting(asyncio.Protocol):
         self.lost = True
 
 
+async def _upgraded(
+    transport: asyncio.Transport, waiting: asyncio.Protocol, context: ssl.SSLContext, read: bytes
+) -> asyncio.Transport | None:
+    """TLS on a paused connection of which these bytes have been read already. Raises OSError.
+
+    A loop's own TLS is told what has arrived as any protocol is that has a buffer of its own. It is the connection's
+    protocol from the first step of `start_tls` on, begins at the next turn, and reads nothing before the turn after.
+    """
+    loop = asyncio.get_running_loop()
+    starting = loop.start_tls(transport, waiting, context, server_side=True, ssl_handshake_timeout=HANDSHAKE_S_MAX)
+    task: asyncio.Task[asyncio.Transport | None] = asyncio.Task(starting, loop=loop, eager_start=True)
+    loop.call_soon(_feed, transport, read)
+    return await task
+
+
+def _feed(transport: asyncio.Transport, read: bytes) -> None:
+    secure = cast(asyncio.BufferedProtocol, transport.get_protocol())
+    while read and not transport.is_closing():
+        buffer = memoryview(secure.get_buffer(len(read)))
+        taken = min(len(buffer), len(read))
+        buffer[:taken] = read[:taken]
+        secure.buffer_updated(taken)
+        read = read[taken:]
+
+
 def _fields(head: bytes) -> Pairs:
     """The header fields of a request, as far as they can be read."""
     lines = (line.partition(b":") for line in head.split(b"\r\n")[1:])
@@ -254,25 +267,25 @@ def _end(transport: asyncio.Transport, last_words: bytes) -> None:
     transport.close()
 
 
-async def _read_head(peek: Peek, head: bytes) -> bytes:
+async def _read_head(beginning: Beginning, head: bytes) -> bytes:
     """What was taken of a request, read on to the end of its head, as far as it has one."""
     while _HEAD_END not in head and len(head) <= HEAD_BYTES_MAX:
-        seen = await peek.look()
+        seen = await beginning.look()
         if not seen:
             break
-        head += peek.take(len(seen))
+        head += beginning.take(len(seen))
     return head
 
 
-async def _first_head(peek: Peek) -> tuple[bytes, bool, bytes]:
+async def _first_head(beginning: Beginning) -> tuple[bytes, bool, bytes]:
     """What was taken of a connection, whether that is the head of a CONNECT, and the first byte (nothing: it ended)."""
     head = b""
     while True:
-        seen = await peek.look()
+        seen = await beginning.look()
         whole = head + seen
         if not seen or whole[: len(_CONNECT)] != _CONNECT[: len(whole)] or len(whole) > HEAD_BYTES_MAX:
             return head, False, whole[:1]
         end = whole.find(_HEAD_END)
         if end >= 0:
-            return head + peek.take(end + len(_HEAD_END) - len(head)), True, whole[:1]
-        head += peek.take(len(seen))
+            return head + beginning.take(end + len(_HEAD_END) - len(head)), True, whole[:1]
+        head += beginning.take(len(seen))

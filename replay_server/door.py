@@ -1,16 +1,22 @@
-"""HTTP/1.1 by aiohttp: told who each connection is for, and free of the limits that a replay must not have."""
+"""HTTP/1.1 by aiohttp, for what is rare: streamed uploads, WebSockets, odd methods, and what is not well formed.
+
+It is told who each connection is for, and free of the limits that a replay must not have.
+"""
 
 import asyncio
 import logging
 import re
-from typing import Any
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import cast
 
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import HttpRequestParserPy
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 
+from replay_server.caller import Caller, Heard
 from replay_server.findings import Clients
-from replay_server.target import Authority
 
 HEAD_BYTES_MAX = 16 * 1024 * 1024
 HEADERS_MAX = 20_000
@@ -26,15 +32,11 @@ _quiet.propagate = False
 
 
 class Door(RequestHandler):
-    """Speaks HTTP on one connection. `placed` is whom it is for, None when each request has to say so itself.
+    """Speaks HTTP on one connection."""
 
-    `stands`: the port stands for that server, and the client speaks to us as if we were it. `vouched`: it may ask.
-    `user` is the user name that its CONNECT brought.
-    """
+    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "caller")
 
-    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "_spoke", "placed", "stands", "tls", "user", "vouched")
-
-    def __init__(self, server: "Doors", placed: Authority | None, *, tls: bool, stands: bool, vouched: bool) -> None:
+    def __init__(self, server: "Doors", caller: Caller) -> None:
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
@@ -48,23 +50,16 @@ class Door(RequestHandler):
             lingering_time=0,
         )
         self._doors = server
-        self._speaks_on: asyncio.BaseTransport | None = None
-        self._spoke = False
+        self._speaks_on: asyncio.Transport | None = None
         self._reads_fast = True
-        self.placed = placed
-        self.tls = tls
-        self.stands = stands
-        self.vouched = vouched
-        self.user = ""
+        self.caller = caller
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes; the preface of HTTP/2 (RFC 9113, section 3.4) ends the connection."""
-        if not self._spoke and data:
-            self._spoke = True
-            if data.startswith(_H2_PREFACE):
-                self._doors.clients.h2_only[self._host] += 1
-                self.force_close()
-                return
+        if not self._request_count and data.startswith(_H2_PREFACE):
+            self._doors.clients.h2_only[self.caller.host] += 1
+            self.force_close()
+            return
         if self._idle and (line := _REQUEST_LINE.match(data)) and line[1] not in _METHODS:
             self._read_leniently()
             data = _SPELLED.encode() + line[1].hex().encode() + data[line.end(1) :]
@@ -89,16 +84,14 @@ class Door(RequestHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begins."""
-        self._doors.open.add(transport)
-        self._speaks_on = transport
+        self._speaks_on = cast(asyncio.Transport, transport)
+        self._doors.open.add(self._speaks_on)
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Counts a TLS connection on which nothing was asked."""
-        self._doors.open.discard(self._speaks_on)
-        if self.tls and not self._spoke:
-            self._spoke = True
-            self._doors.clients.silent[self._host] += 1
+        """Ends."""
+        if self._speaks_on is not None:
+            self._doors.open.discard(self._speaks_on)
         super().connection_lost(exc)
 
     def handle_error(
@@ -112,35 +105,86 @@ class Door(RequestHandler):
     def _idle(self) -> bool:
         return self._current_request is None and not self._messages
 
-    @property
-    def _host(self) -> str:
-        return self.placed.host if self.placed else "the replay server itself"
 
-
-def method(spelled: str) -> str:
+def _method(spelled: str) -> str:
     """The method of a request as it was sent, each byte a character: aiohttp knows ASCII and capitals only."""
     if not spelled.startswith(_SPELLED):
         return spelled
     return bytes.fromhex(spelled.removeprefix(_SPELLED)).decode("latin-1")
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The connection of one request."""
+
+    request: web.BaseRequest
+
+    @property
+    def transport(self) -> asyncio.Transport | None:
+        return self.request.transport
+
+    async def put(self, raw: bytes) -> None:
+        if self.request.transport is None or self.request.transport.is_closing():
+            raise ConnectionResetError("the client has left")
+        await self.request.writer.write(raw)
+        await self.request.writer.drain()
+
+    async def body(self) -> bytes:
+        if self.request.headers.get("Expect", "").lower() == "100-continue":
+            await self.request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return await self.request.content.read()
+
+
+class _Sent(web.StreamResponse):
+    """Tells aiohttp that the answer has been written already."""
+
+    def __init__(self, *, keep_alive: bool) -> None:
+        super().__init__()
+        self._goes_on = keep_alive
+
+    @property
+    def keep_alive(self) -> bool | None:
+        """Whether another request may follow on this connection."""
+        return self._goes_on
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Writes nothing."""
+        return request.writer
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Writes nothing."""
+
+
 class Doors(web.Server):
     """Makes doors, and knows the open ones."""
 
-    def __init__(self, answer: Any, clients: Clients) -> None:  # noqa: ANN401  # aiohttp's own type is private
-        super().__init__(answer, handler_cancellation=True)
+    def __init__(self, respond: Callable[[Heard], Awaitable[bool]], clients: Clients) -> None:
+        super().__init__(self._answer, handler_cancellation=True)
         self.clients = clients
-        self.open: set[asyncio.BaseTransport | None] = set()
+        self.open: set[asyncio.Transport] = set()
+        self._respond = respond
 
-    def door(self, placed: Authority | None, *, tls: bool, stands: bool, vouched: bool) -> Door:
+    def door(self, caller: Caller) -> Door:
         """A new door."""
-        return Door(self, placed, tls=tls, stands=stands, vouched=vouched)
+        return Door(self, caller)
 
     async def close(self, seconds_max: float) -> None:
         """Lets what is being answered end, then closes every connection."""
         self.pre_shutdown()
         await self.shutdown(seconds_max)
         for transport in tuple(self.open):
-            if isinstance(transport, asyncio.Transport):
-                transport.abort()  # a TLS transport would wait for the other side to say goodbye
-        await asyncio.sleep(0)
+            transport.abort()  # a TLS transport would wait for the other side to say goodbye
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        door = request.protocol
+        assert isinstance(door, Door)
+        asked = Heard(
+            _method(request.method),
+            request.raw_path.encode("utf-8", "surrogateescape"),
+            request.raw_headers,
+            door.caller,
+            _Line(request),
+            http10=request.version < (1, 1),
+            close=not request.keep_alive,
+        )
+        return _Sent(keep_alive=await self._respond(asked))

@@ -8,6 +8,7 @@ import ssl
 _HANDSHAKE = 0x16
 _CLIENT_HELLO = 0x01
 _ALPN = 16
+_HTTP = b"\x08http/1.1"
 
 
 class _CutOff(Exception):
@@ -35,6 +36,12 @@ class _Cursor:
 
     def __bool__(self) -> bool:
         return bool(self._raw)
+
+
+def insists(seen: bytes) -> bool:
+    """Whether a client offers protocols, and HTTP/1.1 is not one of them. Nearly every hello is not read for that."""
+    offered = () if _HTTP in seen else protocols(seen)
+    return bool(offered) and b"http/1.1" not in offered
 
 
 def protocols(seen: bytes) -> tuple[bytes, ...]:

@@ -3,18 +3,16 @@
 import asyncio
 from dataclasses import replace
 
-from aiohttp import web
-
 from replay_server.answer import Reply
+from replay_server.caller import Line
 from replay_server.injection import Injection
 from replay_server.pause import Held, Pause
-from replay_server.send import put
 
 KEEP_ALIVE_S = 10.0
 _COMMENT = b": edgetape holds this answer\n\n"
 
 
-async def hold(pause: Pause, reply: Reply, request: web.BaseRequest) -> Reply:
+async def hold(pause: Pause, reply: Reply, line: Line) -> Reply:
     """The answer that goes out in the end. A client that leaves cancels this.
 
     An event stream that is held longer than KEEP_ALIVE_S begins, and gets comments (WHATWG HTML, section 9.2), which
@@ -28,9 +26,9 @@ async def hold(pause: Pause, reply: Reply, request: web.BaseRequest) -> Reply:
     try:
         while not (await asyncio.wait({holding}, timeout=KEEP_ALIVE_S if streams else None))[0]:
             if not held.has_begun:
-                await put(reply.answer.head, request)
+                await line.put(reply.answer.head)
                 held.has_begun = True
-            await put(b"%x\r\n%s\r\n" % (len(_COMMENT), _COMMENT), request)
+            await line.put(b"%x\r\n%s\r\n" % (len(_COMMENT), _COMMENT))
     except (asyncio.CancelledError, ConnectionError):
         holding.cancel()
         raise

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import cast
 
 from replay_server.target import Authority
 
@@ -31,8 +32,7 @@ class _End(asyncio.Protocol):
     lost: asyncio.Event | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self.received_bytes += len(data)

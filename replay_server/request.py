@@ -1,14 +1,13 @@
-"""A live request as aiohttp hands it over: read whole, with whom it is for."""
+"""A live request as it crossed the wire: read whole, with whom it is for."""
 
 from collections.abc import Callable, Container
 from dataclasses import replace
-
-from aiohttp import web
+from http import HTTPStatus
 
 from replay_server import target
 from replay_server.admission import CHALLENGE
-from replay_server.answer import Live
-from replay_server.door import Door, method
+from replay_server.answer import Answer, Live, Piece
+from replay_server.caller import Heard
 from store.core.baggage import RUN_HEADER, run_named
 from store.core.base import addressed
 from store.core.control.calls import HOST, is_ours
@@ -18,70 +17,69 @@ from store.core.form import Asked, Endpoint, Pairs
 type StoodFor = Callable[[target.Authority], target.Authority | None]
 """The server that an address of ours stands for, None for any other address."""
 
+_CHALLENGES = b"Proxy-Authenticate: " + CHALLENGE + b"\r\n"
 
-async def read(request: web.BaseRequest, stood_for: StoodFor, own: Container[str]) -> tuple[Asked, Live, bool]:
+
+async def read(asked: Heard, stood_for: StoodFor, own: Container[str]) -> tuple[Asked, bool]:
     """The request as it crossed the wire, and whether it said whom it is for; one whose proxy URL named a run, and none
     of `own`, says so by our header. Raises Malformed.
     """
-    door = door_of(request)
-    parsed = target.parse(request.raw_path.encode("utf-8", "surrogateescape"))
-    authority = door.placed or parsed.authority
-    base = None if authority is None or door.stands else stood_for(authority)
+    caller = asked.caller
+    parsed = target.parse(asked.target)
+    authority = caller.placed or parsed.authority
+    base = None if authority is None or caller.stands else stood_for(authority)
     authority = base or authority
-    if door.stands or base is not None:
+    if caller.stands or base is not None:
         parsed = replace(parsed, path=addressed(parsed.path).path)
-        if is_ours(request.headers.get("Host", "")):
+        if is_ours(_host(asked, b"").decode("utf-8", "surrogateescape")):
             authority = target.named(HOST.encode(), "http")
     placed = authority is not None
     if authority is None:
-        scheme = "https" if door.tls else "http"
-        authority = target.named(request.headers.get("Host", "localhost").encode("utf-8", "surrogateescape"), scheme)
-    if request.headers.get("Expect", "").lower() == "100-continue":
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    body = await request.content.read()
-    asked = method(request.method)
-    endpoint = Endpoint(asked, authority.scheme, authority.host, authority.port, parsed.path)
-    http10 = request.version < (1, 1)
-    return (
-        Asked(endpoint, parsed.query, (*request.raw_headers, *_named_by_proxy(request, own)), body),
-        Live(asked, http10, not request.keep_alive, _opens_socket(request)),
-        placed,
-    )
+        authority = target.named(_host(asked, b"localhost"), "https" if caller.tls else "http")
+    endpoint = Endpoint(asked.method, authority.scheme, authority.host, authority.port, parsed.path)
+    return Asked(
+        endpoint, parsed.query, (*asked.headers, *_named_by_proxy(asked, own)), await asked.line.body()
+    ), placed
 
 
-def _named_by_proxy(request: web.BaseRequest, own: Container[str]) -> Pairs:
+def _named_by_proxy(asked: Heard, own: Container[str]) -> Pairs:
     """The run that the user name of the proxy URL names, behind what the request says for itself."""
-    user = credentials(request.raw_headers)[0] or door_of(request).user
-    if not user or user in own or run_named(request.raw_headers):
+    user = credentials(asked.headers)[0] or asked.caller.user
+    if not user or user in own or run_named(asked.headers):
         return ()
     return ((RUN_HEADER, user.encode("utf-8", "surrogateescape")),)
 
 
-def said_for_itself(request: web.BaseRequest) -> Pairs:
+def framed(asked: Heard) -> Live:
+    """What of a request decides the framing of its answer."""
+    opens_socket = (asked.field(b"upgrade") or b"").lower() == b"websocket"
+    return Live(asked.method, asked.http10, asked.close, opens_socket)
+
+
+def said_for_itself(asked: Heard) -> Pairs:
     """The headers of a request, with the token that its path may hold where a port stands for a server."""
-    if not door_of(request).stands:
-        return request.raw_headers
-    token = addressed(request.raw_path.encode("utf-8", "surrogateescape")).token
-    return (*request.raw_headers, (TOKEN_HEADER, token.encode("utf-8", "surrogateescape")))
+    if not asked.caller.stands:
+        return asked.headers
+    token = addressed(asked.target).token
+    return (*asked.headers, (TOKEN_HEADER, token.encode("utf-8", "surrogateescape")))
 
 
-def stranger() -> web.Response:
+def stranger(asked: Heard) -> Answer:
     """What a client gets that may not ask (RFC 9110, section 15.5.8)."""
-    headers = {"Proxy-Authenticate": CHALLENGE.decode()}
-    response = web.Response(status=407, headers=headers, text="this replay asks for its token")
-    response.force_close()
-    return response
+    return refusal(asked, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED, "this replay asks for its token", _CHALLENGES)
 
 
-def _opens_socket(request: web.BaseRequest) -> bool:
-    return request.headers.get("Upgrade", "").strip().lower() == "websocket"
+def refusal(asked: Heard, status: HTTPStatus, text: str, fields: bytes = b"") -> Answer:
+    """What is the server's own word to a client, and no part of a replay; the connection ends after it."""
+    body = text.encode("utf-8", "surrogateescape")
+    lines = b"Content-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body)
+    head = b"HTTP/1.1 %d %s\r\n%s%s" % (status, status.phrase.encode(), fields, lines)
+    return Answer(head, () if asked.method == "HEAD" else (Piece(body),))
 
 
-def door_of(request: web.BaseRequest) -> Door:
-    """The connection that a request came on."""
-    door = request.protocol
-    assert isinstance(door, Door)
-    return door
+def _host(asked: Heard, missing: bytes) -> bytes:
+    found = asked.field(b"host")
+    return missing if found is None else found
 
 
 def origin_form(raw: Asked) -> bytes:

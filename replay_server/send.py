@@ -4,10 +4,8 @@ import asyncio
 import socket
 import struct
 
-from aiohttp import web
-from aiohttp.abc import AbstractStreamWriter
-
 from replay_server.answer import Answer
+from replay_server.caller import Line
 from replay_server.modes import Pace
 from store.core.model import Ended
 
@@ -16,33 +14,13 @@ _SMALL_BYTES = 64 * 1024
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
-class Sent(web.StreamResponse):
-    """Tells aiohttp that the answer has been written already."""
-
-    def __init__(self, *, keep_alive: bool) -> None:
-        super().__init__()
-        self._goes_on = keep_alive
-
-    @property
-    def keep_alive(self) -> bool | None:
-        """Whether another request may follow on this connection."""
-        return self._goes_on
-
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Writes nothing."""
-        return request.writer
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        """Writes nothing."""
-
-
-async def send(answer: Answer, request: web.BaseRequest, pace: Pace, hang_s_max: float) -> Ended:
+async def send(answer: Answer, line: Line, pace: Pace, hang_s_max: float) -> Ended:
     """Writes `answer`; how that ended. A client that leaves cancels this."""
-    transport = request.transport
+    transport = line.transport
     if transport is None:
         return "client_gone"
     try:
-        await _write(answer, request, pace)
+        await _write(answer, line, pace)
         match answer.ending:
             case "clean":
                 return "complete"
@@ -59,26 +37,18 @@ async def send(answer: Answer, request: web.BaseRequest, pace: Pace, hang_s_max:
         return "client_gone"
 
 
-async def _write(answer: Answer, request: web.BaseRequest, pace: Pace) -> None:
+async def _write(answer: Answer, line: Line, pace: Pace) -> None:
     head = answer.head
     if len(answer.pieces) == 1 and not pace.wait_s(answer.pieces[0].wait_us) and len(head) < _SMALL_BYTES:
-        await put(head + answer.pieces[0].raw, request)
+        await line.put(head + answer.pieces[0].raw)
         return
     if head:
-        await put(head, request)
+        await line.put(head)
     for piece in answer.pieces:
         wait_s = pace.wait_s(piece.wait_us)
         if wait_s:
             await asyncio.sleep(wait_s)
-        await put(piece.raw, request)
-
-
-async def put(raw: bytes, request: web.BaseRequest) -> None:
-    """Writes bytes of an answer. Raises ConnectionError when the client has left."""
-    if request.transport is None or request.transport.is_closing():
-        raise ConnectionResetError("the client has left")
-    await request.writer.write(raw)
-    await request.writer.drain()
+        await line.put(piece.raw)
 
 
 async def reset(transport: asyncio.Transport) -> None:

@@ -12,17 +12,16 @@ import ssl
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from aiohttp import web
-
 from replay_server.admission import Admission
-from replay_server.answer import Live, Reply, build
+from replay_server.answer import Answer, Live, Reply, build
 from replay_server.branch import Start
 from replay_server.brood import Brood
+from replay_server.caller import Caller, Heard
 from replay_server.certificates import Certificates
 from replay_server.connect import Front
-from replay_server.door import Door, Doors
 from replay_server.findings import Clients
 from replay_server.hello import shows_distrust
 from replay_server.holding import hold
@@ -34,12 +33,12 @@ from replay_server.modes import Pace, Policy, is_ci
 from replay_server.normalise import Rules
 from replay_server.opening import child_opening
 from replay_server.options import LiveOptions, ReplayOptions
+from replay_server.porch import Porch, Porches
 from replay_server.report import Report, report
-from replay_server.request import door_of, origin_form, read, said_for_itself, stranger
-from replay_server.send import Sent, send
+from replay_server.request import framed, origin_form, read, refusal, said_for_itself, stranger
+from replay_server.send import send
 from replay_server.session import Session
 from replay_server.sockets.dialogue import Dialogue
-from replay_server.sockets.speech import speak
 from replay_server.tape import Tape
 from replay_server.target import Authority
 from replay_server.wording import Ending
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     from replay_server.upstream import Upstream
 
 _END_S_MAX = 1.0
-
 
 __all__ = ["CannotListen", "LiveOptions", "ReplayOptions", "ReplayServer"]
 
@@ -97,7 +95,7 @@ class ReplayServer:
             )
         self._upstream: Upstream | None = None
         self.admission = Admission(self.clients, options.token, options.owns_connection)
-        self._doors = Doors(self._answer, self.clients)
+        self._porches = Porches(self._respond, self.failed, self.clients)
         self._fronts: set[asyncio.Task[None]] = set()
         self._listeners: list[asyncio.Server] = []
         self._report: Report | None = None
@@ -152,7 +150,7 @@ class ReplayServer:
         if self._report is not None:
             return self._report
         self._close_listeners()
-        await self._doors.close(_END_S_MAX)
+        await self._porches.close(_END_S_MAX)
         for task in tuple(self._fronts):
             task.cancel()
         await asyncio.gather(*self._fronts, return_exceptions=True)
@@ -181,9 +179,9 @@ class ReplayServer:
         rules = [rule for rule in self._rules.own if rule not in tape.used]
         return report((tape.run.id, tape.run.name, self.run), self.session.finish(), self.clients, ending, rules)
 
-    def door(self, placed: Authority | None, *, tls: bool, stands: bool = False, vouched: bool = False) -> Door:
+    def porch(self, caller: Caller) -> Porch:
         """Speaks HTTP on a connection (for the front)."""
-        return self._doors.door(placed, tls=tls, stands=stands, vouched=vouched)
+        return Porch(self._porches, caller)
 
     def context(self, host: str) -> ssl.SSLContext:
         """The TLS context for a host (for the front). Raises BadHost."""
@@ -226,52 +224,56 @@ class ReplayServer:
         opened = self._ledger.tunnel(place.host, place.port)
         await tunnel(client, listener, first, lambda *counts: self._ledger.tunnel_end(opened, *counts))
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answers one request; a client that leaves cancels this."""
-        door = door_of(request)
-        if door.placed is None and door.vouched and not self.admission.agrees(said_for_itself(request)):
-            return stranger()
-        door.vouched = door.vouched or await self.admission.admits(request.transport, said_for_itself(request))
-        if not door.vouched:
-            return stranger()
+    async def _respond(self, asked: Heard) -> bool:
+        """Answers one request; whether another may follow. A client that leaves cancels this."""
+        caller, line, live = asked.caller, asked.line, framed(asked)
+        if caller.placed is None and caller.vouched and not self.admission.agrees(said_for_itself(asked)):
+            return await self._say(stranger(asked), asked)
+        caller.vouched = caller.vouched or await self.admission.admits(line.transport, said_for_itself(asked))
+        if not caller.vouched:
+            return await self._say(stranger(asked), asked)
         try:
-            raw, live, placed = await read(request, self._stood_for, (self.run, self.session.tape.run.id))
+            raw, placed = await read(asked, self._stood_for, (self.run, self.session.tape.run.id))
         except Malformed as error:
             self.clients.malformed += 1
-            return web.Response(status=400, text=str(error))
-        place = Authority(raw.endpoint.scheme, raw.endpoint.host, raw.endpoint.port)
-        named_itself = placed and door_of(request).placed is None
-        if named_itself and is_loopback(place.host) and await self.owns(place):
-            return await self._pass_on(request, raw, place)
+            return await self._say(refusal(asked, HTTPStatus.BAD_REQUEST, str(error)), asked)
+        if placed and caller.placed is None and is_loopback(raw.endpoint.host):
+            place = Authority(raw.endpoint.scheme, raw.endpoint.host, raw.endpoint.port)
+            if await self.owns(place):
+                return await self._pass_on(asked, raw, place)
         reply = await self._ask(raw, live, placed=placed)
         if isinstance(reply, Outing):
-            return await self._carry(reply, live, request)
+            return await self._carry(reply, live, asked)
         if isinstance(reply, Dialogue):
-            return await speak(reply, request, self._pace, self.options.pause)
+            from replay_server.sockets.speech import speak  # few runs have a WebSocket in them
+
+            await speak(reply, line, self._pace, self.options.pause)
+            return False
         if self.options.pause is not None:
-            reply = await hold(self.options.pause, reply, request)
+            reply = await hold(self.options.pause, reply, line)
         ended: Ended = "client_gone"
         try:
-            ended = await send(reply.answer, request, self._pace, self.options.hang_s_max)
+            ended = await send(reply.answer, line, self._pace, self.options.hang_s_max)
         finally:
             self.clients.hung += ended == "timeout"
             reply.sent(ended)
-        return Sent(keep_alive=reply.answer.keep_alive and ended == "complete")
+        return reply.answer.keep_alive and ended == "complete"
+
+    async def _say(self, answer: Answer, asked: Heard) -> bool:
+        return await send(answer, asked.line, self._pace, 0) == "complete" and answer.keep_alive
 
     def _stood_for(self, place: Authority) -> Authority | None:
         found = (base for base in self.bases if base.listens == place.port and is_loopback(place.host))
         return next((Authority(base.scheme, base.host, base.port) for base in found), None)
 
-    async def _carry(self, outing: Outing, live: Live, request: web.BaseRequest) -> web.StreamResponse:
+    async def _carry(self, outing: Outing, live: Live, asked: Heard) -> bool:
         from replay_server.carriage import carry
 
         assert self._upstream is not None
         try:
-            return await carry(outing, live, self._upstream, request)
+            return await carry(outing, live, self._upstream, asked.line)
         except EdgetapeError as error:  # the store failed: what cannot be recorded does not happen
-            answer = build(self.session.fail(f"{type(error).__name__}: {error}"), live)
-            await send(answer, request, self._pace, 0)
-            return Sent(keep_alive=answer.keep_alive)
+            return await self._say(build(self.session.fail(f"{type(error).__name__}: {error}"), live), asked)
 
     async def _ask(self, raw: Asked, live: Live, *, placed: bool) -> Reply | Outing | Dialogue:
         try:
@@ -281,14 +283,15 @@ class ReplayServer:
             said = self.session.fail(f"{type(error).__name__}: {error}")
             return Reply(build(said, live), lambda _: None)
 
-    async def _pass_on(self, request: web.BaseRequest, raw: Asked, place: Authority) -> web.StreamResponse:
+    async def _pass_on(self, asked: Heard, raw: Asked, place: Authority) -> bool:
         """Hands an absolute-form request, and the connection with it, to the agent's own listener."""
-        client, listener = request.transport, await reach(place)
+        client, listener = asked.line.transport, await reach(place)
         if client is None or listener is None:
-            return web.Response(status=502, text=f"nothing listens on {place.host} port {place.port} any more")
+            text = f"nothing listens on {place.host} port {place.port} any more"
+            return await self._say(refusal(asked, HTTPStatus.BAD_GATEWAY, text), asked)
         client.pause_reading()
         await self.tunnel(place, client, listener, origin_form(raw))
-        return Sent(keep_alive=False)
+        return False
 
 
 def _start(tape: Tape, told: LiveOptions) -> Start:

@@ -91,7 +91,7 @@ def command(context: click.Context, **given: Unpack["Given"]) -> int:
         rounds.begin()
         pace.settle()
         service = Service(writer, recorder, rules, keeper, admin)
-        counts = run(talk, service.run(), pace.loop_factory())
+        counts = run(talk, service.run())
     keeper.ended(counts.exchanges, counts.tunnels)
     if counts.distrusted:
         cause = distrust(counts.distrusted)

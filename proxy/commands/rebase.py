@@ -89,7 +89,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         with upkeep.opened(talk, shared) as writer:
             warn_of_proxy(talk, os.environ)
             pace.settle()
-            recording = run_loop(talk, record(plan, writer, authority), pace.loop_factory())
+            recording = run_loop(talk, record(plan, writer, authority))
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code

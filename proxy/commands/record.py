@@ -127,7 +127,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
             rounds.begin()
             warn_of_proxy(talk, os.environ)
             pace.settle()
-            recording = run(talk, record(plan, writer, authority), pace.loop_factory())
+            recording = run(talk, record(plan, writer, authority))
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code

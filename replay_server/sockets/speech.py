@@ -7,9 +7,9 @@ from typing import Any, Literal
 from aiohttp import WSMessage, WSMsgType, web
 from aiohttp.http_websocket import WSMessageTextBytes
 
+from replay_server.caller import Line
 from replay_server.modes import Pace
 from replay_server.pause import Held, Pause
-from replay_server.send import put
 from replay_server.sockets.dialogue import Dialogue
 from replay_server.sockets.handshake import head
 from replay_server.sockets.turn import Leave, Say
@@ -26,7 +26,7 @@ type _Message = WSMessage | WSMessageTextBytes
 class Socket(web.WebSocketResponse[Literal[False]]):
     """A WebSocket that is opened with the recorded head, and nothing of aiohttp's own in it."""
 
-    def __init__(self, dialogue: Dialogue, request: web.BaseRequest) -> None:
+    def __init__(self, dialogue: Dialogue, line: Line, request: web.BaseRequest) -> None:
         offered = request.headers.get("Sec-WebSocket-Protocol", "").split(",")
         super().__init__(
             timeout=_GOODBYE_S_MAX,
@@ -37,19 +37,20 @@ class Socket(web.WebSocketResponse[Literal[False]]):
             autoclose=False,  # its end is written down before the client is let go
         )
         self._dialogue = dialogue
+        self._line = line
 
     async def _write_headers(self) -> None:
         request = self._req
         assert request is not None
         key = request.headers.get("Sec-WebSocket-Key", "").encode("utf-8", "surrogateescape")
-        await put(head(self._dialogue.served, key), request)
+        await self._line.put(head(self._dialogue.served, key))
 
 
-async def speak(
-    dialogue: Dialogue, request: web.BaseRequest, pace: Pace, pause: Pause | None = None
-) -> web.StreamResponse:
+async def speak(dialogue: Dialogue, line: Line, pace: Pace, pause: Pause | None = None) -> None:
     """The whole life of a socket. A client that leaves without a word cancels this."""
-    socket = Socket(dialogue, request)
+    request = line.request
+    assert request is not None  # whoever asks for a socket is let in by the door
+    socket = Socket(dialogue, line, request)
     try:
         await socket.prepare(request)
     except web.HTTPException:
@@ -58,14 +59,13 @@ async def speak(
     dialogue.opening.sent("complete")
     ear = Ear(socket)
     try:
-        while await _turn(dialogue, ear, request, pace, pause):
+        while await _turn(dialogue, ear, line, pace, pause):
             pass
     except ConnectionError:
         await _gone(dialogue, ear, ear.end)
     finally:
         ear.close()
         dialogue.cut()
-    return socket
 
 
 class Ear:
@@ -105,7 +105,7 @@ class Ear:
             await self._heard.put(message)
 
 
-async def _turn(dialogue: Dialogue, ear: Ear, request: web.BaseRequest, pace: Pace, pause: Pause | None) -> bool:
+async def _turn(dialogue: Dialogue, ear: Ear, line: Line, pace: Pace, pause: Pause | None) -> bool:
     """Says or hears one thing; whether the socket is still open."""
     if pause is not None and pause.wants(dialogue.step):
         await _hold(dialogue, ear, pause)
@@ -119,7 +119,7 @@ async def _turn(dialogue: Dialogue, ear: Ear, request: web.BaseRequest, pace: Pa
         await ear.socket.send_frame(turn.raw, WSMsgType.TEXT if turn.is_text else WSMsgType.BINARY)
         return True
     dialogue.left(turn)
-    await _leave(turn, ear, request)
+    await _leave(turn, ear, line)
     return False
 
 
@@ -151,10 +151,10 @@ async def _gone(dialogue: Dialogue, ear: Ear, end: _Message | None) -> None:
     await ear.socket.close(drain=False)
 
 
-async def _leave(how: Leave, ear: Ear, request: web.BaseRequest) -> None:
+async def _leave(how: Leave, ear: Ear, line: Line) -> None:
     if how.code in _UNSENDABLE:
-        if request.transport is not None:
-            request.transport.close()
+        if line.transport is not None:
+            line.transport.close()
         return
     if how.code == _NO_CODE:
         await ear.socket.send_frame(b"", WSMsgType.CLOSE)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay_server.hello import protocols
+from replay_server.hello import insists, protocols
 
 
 def hello(*offered: str) -> bytes:
@@ -25,6 +25,11 @@ def test_what_a_client_offers() -> None:
     assert protocols(hello("h2", "http/1.1")) == (b"h2", b"http/1.1")
     assert protocols(hello("h2")) == (b"h2",)
     assert protocols(hello()) == ()
+
+
+def test_who_insists_on_something_else() -> None:
+    assert insists(hello("h2"))
+    assert not any(insists(hello(*offered)) for offered in ((), ("http/1.1",), ("h2", "http/1.1")))
 
 
 def test_a_hello_that_has_not_come_whole_offers_nothing_yet_and_breaks_nothing() -> None:

@@ -5,6 +5,7 @@ import socket
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from replay_server.server import ReplayServer
 from tests.replay_server.recording import Place
@@ -20,8 +21,7 @@ class Wire(asyncio.Protocol):
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's is none
 
     def data_received(self, data: bytes) -> None:
         self.pieces.append(data)

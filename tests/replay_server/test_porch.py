@@ -1,0 +1,137 @@
+"""Plain requests are answered without a detour, everything else goes in by the door, and nobody can tell which."""
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from replay_server import porch
+from replay_server.answer import Live, Reply
+from store.core.form import Asked
+from tests.replay_server.recording import Place, Recording
+from tests.replay_server.test_connect import GET, eager_tls, tell
+from tests.replay_server.wires import dial, dial_through
+
+ROOT = Path(__file__).parents[2]
+POST = b"POST http://api.example.com/p?b=1&a=%7e HTTP/1.1\r\nHost: api.example.com\r\n"
+PLAIN = (
+    b"GET http://api.example.com/ HTTP/1.1\r\nhost: other\r\n\r\n",
+    b"HEAD /h HTTP/1.1\r\nHost: h\r\nX-Spaced: \t a  b \t\r\nX-Empty:\r\nx-empty: 2\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nHost: api.example.com\r\nConnection: keep-alive\r\n\r\n",
+    POST + b"content-length: 3\r\nConnection: Close\r\n\r\na\r\n",
+    POST + b"Content-Length: 0\r\n\r\n",
+)
+RARE = (
+    POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    POST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\nab",
+    POST + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\nab",
+    POST + b"Content-Length: +2\r\n\r\nab",
+    b"get /a HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET /a HTTP/1.0\r\nHost: api.example.com\r\n\r\n",
+    b"GET /a HTTP/1.1\nHost: api.example.com\n\n",
+    b"GET /a HTTP/1.1\r\nHost: a\r\nX: 1\r\n folded\r\n\r\n",
+    b"GET /a HTTP/1.1\r\nHost: a\r\nX: \xff\r\n\r\n",
+    b"GET /a HTTP/1.1\r\nHost: a\r\nX : 1\r\n\r\n",
+    b"GET /a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    b"GET /a HTTP/1.1\r\n\r\n",
+    b"GET /a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+)
+
+
+async def test_what_is_plain_is_read_as_aiohttp_reads_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with place.replaying(place.record(tell)) as server:
+        heard: list[tuple[Asked, Live, bool]] = []
+        ask = server.session.ask
+
+        def hear(raw: Asked, live: Live, *, placed: bool, ledger: None) -> Reply:
+            heard.append((replace(raw, headers=tuple(raw.headers)), live, placed))
+            reply = ask(raw, live, placed=placed, ledger=ledger)
+            assert isinstance(reply, Reply)
+            return reply
+
+        monkeypatch.setattr(type(server.session), "ask", lambda _, raw, live, **more: hear(raw, live, **more))
+        for asked in PLAIN:
+            for _ in range(2):
+                wire = await dial(server)
+                wire.send(asked[:30])
+                await asyncio.sleep(0.01)
+                wire.send(asked[30:])
+                await wire.until(b"\r\n\r\n" if asked.startswith(b"HEAD") else b"}")
+                wire.close()
+                monkeypatch.setattr(porch, "_read", lambda _: None)
+            monkeypatch.undo()
+            monkeypatch.setattr(type(server.session), "ask", lambda _, raw, live, **more: hear(raw, live, **more))
+            by_us, by_aiohttp = heard[-2:]
+            assert by_us == by_aiohttp
+    assert len(heard) == 2 * len(PLAIN)
+
+
+@pytest.mark.parametrize("asked", PLAIN)
+def test_what_is_plain_needs_nobody_else(asked: bytes) -> None:
+    head = asked.partition(b"\r\n\r\n")[0]
+    assert porch._read(head + b"\r\n\r\n") is not None
+
+
+@pytest.mark.parametrize("asked", RARE)
+def test_what_could_be_read_in_two_ways_is_left_to_aiohttp(asked: bytes) -> None:
+    head = asked.partition(b"\r\n\r\n")[0]
+    assert porch._read(head + b"\r\n\r\n") is None
+
+
+async def test_a_connection_goes_in_by_the_door_and_nothing_on_it_is_lost(place: Place) -> None:
+    def tell(recording: Recording) -> None:
+        for name in "abc":
+            recording.get(f"http://api.example.com/{name}", name.encode() * 3)
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial(server)
+        for path, rest in (("a", ""), ("b", "Transfer-Encoding: chunked\r\n"), ("c", "")):
+            body = "0\r\n\r\n" if rest else ""
+            wire.send(f"GET http://api.example.com/{path} HTTP/1.1\r\nHost: x\r\n{rest}\r\n{body}".encode())
+        await wire.until(b"ccc")
+        assert [name in wire.received for name in (b"aaa", b"bbb")] == [True, True]
+        assert (await server.stop(0)).counts["matched"] == 3
+
+
+async def test_a_client_that_has_said_all_it_has_to_say_is_answered(place: Place) -> None:
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial(server)
+        wire.send(b"GET http://api.example.com/a HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert wire.transport is not None
+        wire.transport.write_eof()
+        await wire.until(b"absolute")
+
+
+def test_every_way_in_is_open_on_uvloop_too(place: Place) -> None:
+    uvloop = pytest.importorskip("uvloop", reason="this system has none")
+
+    async def everything() -> None:
+        async with place.replaying(place.record(tell)) as server:
+            assert await asyncio.to_thread(eager_tls, server.port, place.trusted) == b"secure"
+            for hello in (b"CONNECT api.example.com:443 HTTP/1.1\r\n\r\n", b"\x05\x01\x00"):
+                wire = await dial(server)
+                wire.send(hello)
+                await wire.until(b"\r\n\r\n" if hello.startswith(b"CONNECT") else b"\x05\x00")
+                if not hello.startswith(b"CONNECT"):
+                    wire.send(b"\x05\x01\x00\x03\x0fapi.example.com\x01\xbb")
+                wire.send(GET)
+                await wire.until(b"plain inside" if hello.startswith(b"CONNECT") else b"}")
+            wire = await dial(server)
+            wire.send(b"GET http://api.example.com/a HTTP/1.1\r\nHost: x\r\n\r\n")
+            await wire.until(b"absolute")
+            wire = await dial_through(server, place, "api.example.com:443", protocols=("h2",))
+            wire.close()
+            await server.stop(0)
+            assert server.clients.h2_only == {"api.example.com": 1}
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(everything())
+
+
+def test_a_replay_of_plain_requests_does_not_even_load_aiohttp() -> None:
+    script = "import sys, proxy.sessions.replaying; print('aiohttp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
