@@ -189,7 +189,7 @@ def _lent(connection: Connection, logs: LiveLogs, opening: draft.Opening) -> dra
     """Where a body is kept already; None where that cannot be told, and it is kept once more."""
     assert opening.elsewhere is not None
     try:
-        return loans.found(connection, opening, logs.keys(connection, opening.elsewhere.run))
+        return logs.lender(connection, opening.elsewhere.run).found(connection, opening)
     except (Malformed, KeyUnavailable):  # the run is not in this store, or its bodies are erased
         return None
 

@@ -17,6 +17,7 @@ from store.core.draft import Bytes
 from store.core.errors import StoreUnusable
 from store.core.redact import Long
 from store.database.connection import Connection
+from store.loans import Lender
 from store.recall import Recall
 from store.splices.livelog import LiveLog
 from store.splices.splicer import Mark, Splicer
@@ -24,6 +25,7 @@ from store.splices.stream import Span
 from store.vault import RunKeys, Vault, Wrapped
 
 LOGS_MAX = 64
+LENDERS_MAX = 64
 IDLE_S_MAX = 600.0
 _FLUSH_BYTES = 1 << 20  # of a long body: what a frame holds
 
@@ -56,6 +58,7 @@ class LiveLogs:
         self._live: dict[str, _Live] = {}
         self._touched: dict[str, Mark] = {}  # and how each was when the transaction came to it
         self._flushed: dict[str, Span] = {}
+        self._lenders: dict[str, Lender] = {}
 
     def __len__(self) -> int:
         return len(self._live)
@@ -67,6 +70,15 @@ class LiveLogs:
             known = self._vault.of(connection, run)
             if connection.in_transaction:
                 self.recall.keys[run] = known
+        return known
+
+    def lender(self, connection: Connection, run: str) -> Lender:
+        """A run of whose bodies others are the same. Raises KeyUnavailable; Malformed where its keys are gone."""
+        keys, known = self.keys(connection, run), self._lenders.get(run)
+        if known is None or known.keys is not keys:
+            while len(self._lenders) >= LENDERS_MAX:
+                del self._lenders[next(iter(self._lenders))]
+            known = self._lenders[run] = Lender(keys)
         return known
 
     def found(self, connection: Connection, run: str) -> RunKeys:

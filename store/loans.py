@@ -8,8 +8,8 @@ Rules kept here:
 - A store that was not written since there are loans has no table of them.
 """
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from store import openings
@@ -19,6 +19,7 @@ from store.core.draft import Elsewhere, Opening
 from store.core.errors import Malformed
 from store.database import has_table
 from store.database.connection import Connection
+from store.openings import OpeningRow
 from store.vault import RunKeys
 
 BYTES_MIN: Final = 1024  # a shorter body takes about as little room as its loan
@@ -97,21 +98,34 @@ def from_run(connection: Connection, lender: str, seqs: Collection[int] | None =
             yield Loan(run, seq, pointer, elsewhere)
 
 
-def found(connection: Connection, opening: Opening, lender: RunKeys) -> Elsewhere | None:
-    """Where the very bytes of a body are kept already, if that is where they are said to be; `lender` has the keys of
-    that run.
+@dataclass(slots=True)
+class Lender:
+    """A run that bodies are lent from, with its keys. Openings of it are remembered: as long as the keys are these,
+    none of them was erased.
     """
-    said = opening.elsewhere
-    if said is None or len(opening.content) < BYTES_MIN:
-        return None
-    rows = (row for row in openings.of_event(connection, said.run, said.seq) if row.pointer == said.pointer)
-    row = next(rows, None)
-    if row is None or row.damage:
-        return None
-    shown = row.shown(said.seq, lender.veil)
-    if shown.sha256 != opening.sha256 or shown.length != len(opening.content):
-        return None
-    return said if row.place is not None else one(connection, said.run, said.seq, said.pointer)
+
+    keys: RunKeys
+    _near: Mapping[int, Sequence[OpeningRow]] = field(default_factory=dict)
+
+    def found(self, connection: Connection, opening: Opening) -> Elsewhere | None:
+        """Where the very bytes of a body are kept already, if that is where they are said to be."""
+        said = opening.elsewhere
+        if said is None or len(opening.content) < BYTES_MIN:
+            return None
+        row = next((row for row in self._rows(connection, said) if row.pointer == said.pointer), None)
+        if row is None or row.damage:
+            return None
+        shown = row.shown(said.seq, self.keys.veil)
+        if shown.sha256 != opening.sha256 or shown.length != len(opening.content):
+            return None
+        return said if row.place is not None else one(connection, said.run, said.seq, said.pointer)
+
+    def _rows(self, connection: Connection, said: Elsewhere) -> Sequence[OpeningRow]:
+        rows = self._near.get(said.seq)
+        if rows is None:
+            rows, near = openings.around(connection, said.run, said.seq)
+            self._near = near or self._near
+        return rows
 
 
 def add(additions: Additions, loan: Loan) -> None:

@@ -68,7 +68,16 @@ def of_run(connection: Connection, run: str) -> Iterator[tuple[int, OpeningRow]]
 
 def of_event(connection: Connection, run: str, seq: int) -> list[OpeningRow]:
     """The openings of the bodies of one event."""
-    return [_shown(row) for row in _of_event(connection, run, seq)]
+    return around(connection, run, seq)[0]
+
+
+def around(connection: Connection, run: str, seq: int) -> tuple[list[OpeningRow], Mapping[int, Sequence[OpeningRow]]]:
+    """The openings of the bodies of one event, and by seq those that stand in the block where it has its own."""
+    query = f"{_OPENINGS} AND o.seq = ?2"
+    found = [_shown(Row(*row)) for row in connection.execute(query, (exact(run), seq))]
+    block = next(_blocks(connection, run, "AND first <= ?2 ORDER BY first DESC LIMIT 1", seq), None)
+    near: Mapping[int, Sequence[OpeningRow]] = {} if block is None else _restored(block)
+    return [*found, *near.get(seq, ())], near
 
 
 def place(connection: Connection, run: str, seq: int, pointer: str) -> int | None:
@@ -77,7 +86,7 @@ def place(connection: Connection, run: str, seq: int, pointer: str) -> int | Non
     row = connection.execute(f"{query} AND pointer = CAST(?3 AS TEXT)", (exact(run), seq, exact(pointer))).fetchone()
     if row is not None:
         return int(row[0])
-    return next((each.place for each in _of_event(connection, run, seq) if each.pointer == pointer), None)
+    return next((each.place for each in of_event(connection, run, seq) if each.pointer == pointer), None)
 
 
 def strays(connection: Connection, run: str) -> list[tuple[int, str]]:
@@ -149,18 +158,12 @@ def seal(connection: Connection, block: OpeningBlock, rows: Sequence[Row]) -> bo
     return True
 
 
-def _of_event(connection: Connection, run: str, seq: int) -> list[Row]:
-    found = [Row(*row) for row in connection.execute(f"{_OPENINGS} AND o.seq = ?2", (exact(run), seq))]
-    block = next(_blocks(connection, run, "AND first <= ?2 ORDER BY first DESC LIMIT 1", seq), None)
-    return found if block is None else [*found, *_restored(block).get(seq, ())]
-
-
 @lru_cache(maxsize=_BLOCKS_KEPT)
-def _restored(block: OpeningBlock) -> Mapping[int, Sequence[Row]]:
+def _restored(block: OpeningBlock) -> Mapping[int, Sequence[OpeningRow]]:
     """The openings of a block by seq: who reads a run in its order asks for event after event."""
-    found: dict[int, list[Row]] = {}
+    found: dict[int, list[OpeningRow]] = {}
     for row in sealed.restored(block):
-        found.setdefault(row.seq, []).append(row)
+        found.setdefault(row.seq, []).append(_shown(row))
     return found
 
 

@@ -28,14 +28,20 @@ class Bodies:
     def __init__(self, spans: Sequence[Span], fetch: Fetch, guard: Guard) -> None:
         self._read = Ranges()
         self._apart = True
+        self._log: BlockLog | None = None
         self._resolver: Resolver | None = None
         try:
-            log = BlockLog(spans, fetch, guard)
+            self._log = log = BlockLog(spans, fetch, guard)
         except Malformed as error:
             self._damage = str(error)
         else:
             self._end = log.end
             self._resolver = Resolver(log.read, log.end, KEPT_BYTES_MAX)
+
+    @property
+    def held_bytes(self) -> int:
+        """How much is kept of what was read."""
+        return sum(each.held_bytes for each in (self._log, self._resolver) if each is not None)
 
     def body(self, place: int, length: int) -> bytes:
         """The body at `place`, `length` bytes long by its opening. Raises Malformed (Oversize)."""

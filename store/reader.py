@@ -2,36 +2,29 @@
 
 Rules kept here:
 - Never writes, and never makes a writer wait.
-- Bodies are opened one at a time, and held against their commitment and digest at every reading.
-- What a run's blocks were is remembered only as a shortcut: where it does not fit any more, they are read anew.
+- A body that is given out is what was committed (revealing.py).
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import annotations, database, envelopes, loans, naming, openings, payloads, standing
+from store import annotations, database, envelopes, naming, standing
 from store.annotations import Said
 from store.core import digest, event
-from store.core.errors import EdgetapeError, KeyUnavailable, Malformed, UnknownRun
+from store.core.errors import EdgetapeError, Malformed, UnknownRun
 from store.core.event import Event
 from store.core.model import Parent, RunClose, RunOpen
 from store.core.text import Apart, Headers, Text, pairs_in, text_bytes
 from store.database.connection import Connection
 from store.founding import founding
 from store.linkage import linked
-from store.openings import OpeningRow
-from store.payloads import Bodies
+from store.revealing import BodyUnavailable, OpeningInfo, Revealer
 from store.standing import Standing
-from store.vault import RunKeys, Vault
+from store.vault import Vault
 
-_RUNS_KEPT = 2
-
-
-class BodyUnavailable(EdgetapeError):
-    """A body that is committed but not there any more, or not what was committed."""
+__all__ = ["BodyUnavailable", "OpeningInfo", "Reader", "RunInfo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +47,6 @@ class RunInfo:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OpeningInfo:
-    """What is known of a body without reading it: where its event names it, its SHA-256, its length in bytes, and where
-    it is stored in the log of its run (not there: None).
-    """
-
-    pointer: str
-    sha256: bytes
-    length: int
-    place: int | None = None
-
-
 class Reader:
     """Reads one store; use it as a context manager."""
 
@@ -74,8 +55,8 @@ class Reader:
         self.origin = vault.origin
         self.vault = vault
         self._connection = connection
-        self._bodies: OrderedDict[str, Bodies] = OrderedDict()
         self._reading = threading.RLock()
+        self._revealer = Revealer(folder, connection, vault, self._reading)
 
     @classmethod
     def open(cls, folder: Path, keys: Path) -> "Reader":
@@ -207,33 +188,13 @@ class Reader:
         """What is known of the body that `apart` names. Raises BodyUnavailable when its opening is gone or forged, or
         the store key is not there.
         """
-        for row in self._openings(happened):
-            if _commits(row, apart.body):
-                return OpeningInfo(row.pointer, row.sha256, row.length, row.place)
-        with database.explained(self.folder):
-            erased = standing.erased(self._connection, happened.run, happened.seq)
-        if erased is None:
-            said = f"a body of event {happened.seq} is missing or damaged"
-            raise BodyUnavailable(said, hint="`edgetape verify` says which")
-        raise BodyUnavailable(f"the bodies of event {happened.seq} were erased at {erased[0]}: {erased[1].reason}")
+        return self._revealer.opening(happened, apart)
 
     def body(self, happened: Event, apart: Apart | None) -> bytes:
         """The body that `apart` names, or nothing for None. Raises BodyUnavailable when it is gone or is not what was
         committed.
         """
-        if apart is None:
-            return b""
-        with self._reading, database.explained(self.folder), database.snapshot(self._connection):
-            opening = self.opening(happened, apart)
-            try:
-                return self._stored(happened, opening)
-            except Malformed:
-                self._bodies.clear()
-            try:
-                return self._stored(happened, opening)
-            except Malformed as error:
-                said = f"the body {opening.pointer} of event {happened.seq} cannot be read: {error}"
-                raise BodyUnavailable(said) from error
+        return b"" if apart is None else self._revealer.body(happened, apart)
 
     def text(self, happened: Event, value: Text | None) -> bytes:
         """The bytes of a text, wherever it is kept."""
@@ -260,38 +221,3 @@ class Reader:
         if found is None:
             raise UnknownRun(f"run {run} has no event {seq}")
         return found.raw
-
-    def _openings(self, happened: Event) -> list[OpeningRow]:
-        with self._reading, database.explained(self.folder), database.snapshot(self._connection):
-            rows = openings.of_event(self._connection, happened.run, happened.seq)
-            try:
-                veil = self._keys(happened.run).veil if rows else None
-            except Malformed as error:
-                raise BodyUnavailable(f"the bodies of event {happened.seq} cannot be read: {error}") from error
-        return [row.shown(happened.seq, veil) for row in rows if veil is not None]
-
-    def _keys(self, run: str) -> RunKeys:
-        try:
-            return self.vault.of(self._connection, run)
-        except KeyUnavailable as error:
-            raise BodyUnavailable(f"no body of this store can be read: {error}", hint=error.hint) from error
-
-    def _stored(self, happened: Event, opening: OpeningInfo) -> bytes:
-        run, place = happened.run, opening.place
-        if place is None:
-            run, place = loans.kept(self._connection, run, happened.seq, opening.pointer)
-        body = self._bodies_of(run).body(place, opening.length)
-        if digest.body_digest(body) != opening.sha256:
-            raise Malformed("it is not what was committed")
-        return body
-
-    def _bodies_of(self, run: str) -> Bodies:
-        bodies = self._bodies.pop(run, None) or payloads.bodies(self._connection, run, self._keys(run).guard)
-        self._bodies[run] = bodies
-        while len(self._bodies) > _RUNS_KEPT:
-            self._bodies.popitem(last=False)
-        return bodies
-
-
-def _commits(row: OpeningRow, named: str | None) -> bool:
-    return row.is_sound and digest.commitment(row.salt, row.sha256, row.length).hex() == named

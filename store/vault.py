@@ -22,7 +22,7 @@ from store.storekey import StoreKey, fresh_key, fresh_nonce
 
 PAYLOAD, SALT = "payload", "salt"
 _STORE = "store"  # of the run "": a wrapped key of no bytes, which tells whether a store key is the store's own
-_RUNS_KEPT = 64
+_RUNS_KEPT = 256
 
 type Wrapped = dict[str, bytes]
 

@@ -56,6 +56,11 @@ class BlockLog:
             length -= len(parts[-1])
         return b"".join(parts)
 
+    @property
+    def held_bytes(self) -> int:
+        """How much of the log is kept unpacked."""
+        return sum(frame.held_bytes for frame in self._frames.values())
+
     def _frame(self, number: int) -> "_Frame":
         frame = self._frames.get(number)
         if frame is None:
@@ -85,6 +90,11 @@ class _Frame:
         self._unpacked = self._start
         self._damage: Malformed | None = None
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG_MAX).decompressobj()
+
+    @property
+    def held_bytes(self) -> int:
+        """How much of it is unpacked."""
+        return self._unpacked - self._start
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes of the log that lie in this frame."""

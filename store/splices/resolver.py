@@ -70,6 +70,11 @@ class Resolver:
         self._kept_bytes = 0
         self._kept_bytes_max = kept_bytes_max
 
+    @property
+    def held_bytes(self) -> int:
+        """How many bytes of bodies are kept."""
+        return self._kept_bytes
+
     def piece(self, place: int) -> Piece:
         """What stands at `place`, before any of it is put together. Raises Malformed."""
         layout = self._layout(place)
