@@ -38,7 +38,7 @@ def _telemetry(tape: Tape) -> Iterator[Endpoint]:
     """The endpoints that take telemetry; what the recording says of one of its exchanges goes for all."""
     judged: set[Endpoint] = set()
     for index, (exchange, endpoint) in enumerate(zip(tape.exchanges, tape.endpoints, strict=True)):
-        told = exchange.facts.kind
+        told = exchange.request.glimpse.kind
         if told == TELEMETRY:
             yield endpoint
         elif told is None and endpoint not in judged:

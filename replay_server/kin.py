@@ -27,7 +27,7 @@ def gathered(reader: Reader, run: RunInfo, read: Read) -> tuple[list[Step], dict
     names: dict[str, str] = {}
     found = list(_below(reader, run, names, read))
     if len(names) > 1:
-        found.sort(key=lambda step: _event(step).place.ts)  # stable: what one run did keeps its order
+        found.sort(key=lambda step: _event(step).glimpse.ts)  # stable: what one run did keeps its order
     return found, names
 
 
@@ -35,7 +35,9 @@ def _below(reader: Reader, run: RunInfo, names: dict[str, str], read: Read) -> I
     names[run.id] = run.name or run.id
     for step in steps(read(run.id)):
         yield step
-        facts = _event(step).facts
+        if isinstance(step, Exchange):
+            continue
+        facts = step.event.facts
         if isinstance(facts, RunSpawn) and facts.child not in names:
             try:
                 child = reader.run(facts.child)

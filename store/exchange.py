@@ -12,8 +12,6 @@ from store.core.model import (
     HttpResponse,
     TunnelClose,
     TunnelOpen,
-    WsClose,
-    WsMessage,
     is_step,
 )
 
@@ -44,7 +42,7 @@ class Exchange:
         """Whether no more than the beginning of the request's body is on record: it broke off, or was not kept."""
         upload = self.upload.facts if self.upload is not None else None
         broke_off = isinstance(upload, HttpRequestEnd) and (upload.ended != "complete" or upload.truncated)
-        return self.facts.truncated or broke_off
+        return self.request.glimpse.truncated or broke_off
 
     @property
     def response(self) -> HttpResponse | None:
@@ -83,25 +81,28 @@ def steps(events: Iterable[Event]) -> list[Step]:
     tunnels: dict[int, Happening] = {}
     count = 0
     for happened in events:
-        match happened.facts:
-            case HttpRequest():
+        # By what is glimpsed of it, for many events are never asked what they say.
+        match happened.type:
+            case "http.request":
                 count += 1
                 exchange = Exchange(count, happened)
                 exchanges_by_seq[happened.seq] = exchange
                 found.append(exchange)
-            case HttpResponse() | HttpError() as facts if facts.req in exchanges_by_seq:
-                exchanges_by_seq[facts.req].outcome = happened
-            case HttpRequestEnd() as facts if facts.req in exchanges_by_seq:
-                exchanges_by_seq[facts.req].upload = happened
-            case WsMessage() | WsClose() as facts if facts.req in exchanges_by_seq:
-                exchanges_by_seq[facts.req].messages.append(happened)
-            case TunnelClose() as facts if facts.open in tunnels:
-                tunnels[facts.open].end = happened
+            case "http.response" | "http.error" if happened.req in exchanges_by_seq:
+                exchanges_by_seq[happened.req].outcome = happened
+            case "http.request.end" if happened.req in exchanges_by_seq:
+                exchanges_by_seq[happened.req].upload = happened
+            case "ws.message" | "ws.close" if happened.req in exchanges_by_seq:
+                exchanges_by_seq[happened.req].messages.append(happened)
             case _:
-                counted = is_step(happened.facts)
+                facts = happened.facts
+                if isinstance(facts, TunnelClose) and facts.open in tunnels:
+                    tunnels[facts.open].end = happened
+                    continue
+                counted = is_step(facts)
                 count += counted
                 other = Happening(count if counted else None, happened)
-                if isinstance(happened.facts, TunnelOpen):
+                if isinstance(facts, TunnelOpen):
                     tunnels[happened.seq] = other
                 found.append(other)
     return found

@@ -6,6 +6,8 @@ must have no such byte, which canonical JSON never has.
 """
 
 import re
+from bisect import bisect_right
+from itertools import accumulate, chain, pairwise
 
 from store.core.errors import Malformed
 
@@ -13,6 +15,8 @@ _DIGITS = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16}")
 _MARKS = re.compile(rb"[\x01-\x03]")
 _MARK_BY_DIGITS = {64: b"\x01", 32: b"\x02", 16: b"\x03"}
 _BYTES = {1: 32, 2: 16, 3: 8}
+_ONE = b"\x01"
+_AS_ONE = bytes.maketrans(bytes(_BYTES), _ONE * len(_BYTES))
 _NO_MARKS = bytes(each for each in range(256) if each not in _BYTES)
 
 
@@ -36,14 +40,9 @@ def column_bytes(text: bytes) -> int:
 
 def put_back(text: bytes, column: bytes) -> bytes:
     """The text as it was; marks for which the column has no bytes stay where they are."""
-    marks, (first, *pieces) = text.translate(None, _NO_MARKS), _MARKS.split(text)
-    digits, at = column.hex().encode(), 0
-    parts = [first]
-    for index, mark in enumerate(marks):
-        after = at + 2 * _BYTES[mark]
-        if after > len(digits):
-            rest = zip(marks[index:], pieces[index:], strict=True)
-            return b"".join((*parts, *(bytes([each]) + piece for each, piece in rest)))
-        parts += digits[at:after], pieces[index]
-        at = after
-    return b"".join(parts)
+    marks, (first, *pieces) = text.translate(None, _NO_MARKS), text.translate(_AS_ONE).split(_ONE)
+    digits, ends = column.hex().encode(), list(accumulate(2 * _BYTES[mark] for mark in marks))
+    whole = bisect_right(ends, len(digits))
+    parts = [digits[begin:end] for begin, end in pairwise((0, *ends[:whole]))]
+    parts += (bytes([mark]) for mark in marks[whole:])
+    return first + b"".join(chain.from_iterable(zip(parts, pieces, strict=True)))

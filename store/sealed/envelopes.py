@@ -14,6 +14,7 @@ Rules kept here:
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from store.core.digest import HASH_BYTES, event_hash
 from store.core.errors import Malformed
@@ -112,16 +113,35 @@ def restored(block: EventBlock) -> list[Envelope]:
     if len(lines) != block.count + 1 or lines[-1] or len(block.hashes) % HASH_BYTES:
         damage = damage or "its block has fewer or more events than hashes"
     lines = [*lines[: block.count], *[b""] * (block.count - len(lines))]
+    found = _sound(block, lines) or _doubted(block, lines)
+    if damage and all(each.hashed == each.hash for each in found):
+        found[0] = replace(found[0], damage=damage)
+    return found
+
+
+def _sound(block: EventBlock, lines: Sequence[bytes]) -> list[Envelope]:
+    """The events of a block in which each gives the hash that is kept with it, and nothing of another block."""
+    spelled = block.hashes.hex().encode()
+    previous = [b"", *(spelled[at : at + 2 * HASH_BYTES] for at in range(0, len(spelled), 2 * HASH_BYTES))]
+    raws = [line.replace(_PREVIOUS, before) for line, before in zip(lines, previous, strict=False)]
+    hashes = list(map(event_hash, raws))
+    if b"".join(hashes) != block.hashes:
+        return []
+    return [
+        Envelope(block.run, seq, hashed, raw, hashed=hashed)
+        for seq, hashed, raw in zip(count(block.first), hashes, raws, strict=False)
+    ]
+
+
+def _doubted(block: EventBlock, lines: Sequence[bytes]) -> list[Envelope]:
+    """The same of a block of which some event does not."""
     found: list[Envelope] = []
     before: list[bytes] = []  # the hash kept with the event before, and the one that it really gives if that is another
-    sound = True
     for seq, line in enumerate(lines, start=block.first):
         kept = block.hash_at(seq - block.first)
         raw, hashed = _linked(line, before, kept)
         found.append(Envelope(block.run, seq, kept, raw, hashed=hashed))
-        before, sound = ([kept], sound) if hashed == kept else ([kept, hashed], False)
-    if damage and sound:
-        found[0] = replace(found[0], damage=damage)
+        before = [kept] if hashed == kept else [kept, hashed]
     return found
 
 

@@ -47,6 +47,17 @@ def test_an_event_comes_back_from_its_bytes(name: str, facts: Facts, contents: t
     assert event.encode(happened.place, shape.members(happened.facts)) == raw
 
 
+@pytest.mark.parametrize("name, facts, contents", EVENTS, ids=[name for name, *_ in EVENTS])
+def test_an_event_that_is_read_later_is_the_same(name: str, facts: Facts, contents: tuple[bytes, ...]) -> None:
+    raw = encoded(facts, contents)
+    later, at_once = event.glimpsed(raw), event.decode(raw)
+    assert later.glimpse == at_once.glimpse
+    assert (later.run, later.seq, later.type, later.req) == (at_once.run, at_once.seq, at_once.type, at_once.req)
+    assert (later.facts, later.place) == (at_once.facts, at_once.place)
+    assert later == at_once
+    assert later != event.decode(encoded(*EVENTS[0][1:])) or raw == encoded(*EVENTS[0][1:])
+
+
 @given(at=st.integers(0, len(RAW) - 1), mask=st.integers(1, 255))
 def test_any_changed_byte_is_refused_or_breaks_the_hash(at: int, mask: int) -> None:
     changed = RAW[:at] + bytes([RAW[at] ^ mask]) + RAW[at + 1 :]
@@ -56,6 +67,21 @@ def test_any_changed_byte_is_refused_or_breaks_the_hash(at: int, mask: int) -> N
     except Malformed:
         happened = None
     assert happened != event.decode(RAW)
+
+
+@given(which=st.sampled_from(EVENTS), source=st.randoms(use_true_random=False))
+def test_an_event_that_is_read_later_is_refused_when_it_is_read(
+    which: tuple[str, Facts, tuple[bytes, ...]], source: Random
+) -> None:
+    raw = encoded(*which[1:])
+    start = source.randrange(len(raw))
+    changed = raw[:start] + source.choice(ODD) + raw[start + source.randrange(4) :]
+
+    def read() -> Event:
+        later = event.glimpsed(changed)
+        return Event(later.place, later.facts)
+
+    assert outcome(read) == in_short(changed)
 
 
 def outcome(read: Callable[[], Event]) -> Event | type[Malformed]:
