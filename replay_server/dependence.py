@@ -35,7 +35,8 @@ class Dependences:
     _askers: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
     _wholes: set[str] = field(default_factory=set)
-    _counted: int = 0
+    _uncounted: list[int] = field(default_factory=list)
+    _given: int = 0
 
     def missing(self, index: int, passed: Sequence[int], given: Sequence[int], served: Container[int]) -> int | None:
         """The exchange among `passed` that `index` depends on, None where there is none.
@@ -48,23 +49,24 @@ class Dependences:
             return next((parent for parent in parents if parent in passed), None)
         if not passed:
             return None
-        self._count(given)
+        self._take_note(given)
         late = self._of(index)
         askers = self._asked_by(index)
         if askers and not any(asker in served for asker in askers):
             return askers[-1] if askers[-1] in passed else None
-        known, wholes = set[str](), {""}
+        known = set[str]()
         for at in passed[-PASSED_OVER_MAX:]:
             early = self._of(at)
             if self._result_of(at, parents) or self._effects(index, at, early, late):
                 return at
-            fresh = (word for word in early.said & late.words - early.words - known if word not in self._known)
-            if any(distinct(word) or not self._apart(index, at) for word in fresh):
+            # Answers are long: none is read that nothing depends on.
+            if late.words:
+                fresh = late.words & early.said.words - early.words - known
+                if fresh and any(distinct(word) or not self._apart(index, at) for word in fresh - self._counted()[0]):
+                    return at
+                known |= late.words & early.all_words
+            if late.quotes(early) and early.said.whole not in self._counted()[1]:
                 return at
-            if early.whole not in wholes and early.whole not in self._wholes and late.quotes(early):
-                return at
-            known |= early.said | early.words
-            wholes.add(early.whole)
         return None
 
     def _result_of(self, at: int, parents: Iterable[int]) -> bool:
@@ -105,18 +107,24 @@ class Dependences:
             return ()
         if index not in self._askers:
             earlier = range(max(0, index - ASKERS_MAX), index)
-            asked = {at: max(map(late.follows, calls)) for at in earlier if (calls := self._of(at).calls)}
+            asked = {at: max(map(late.follows, calls)) for at in earlier if (calls := self._of(at).said.calls)}
             surest = max(asked.values(), default=0)
             self._askers[index] = tuple(at for at, how in asked.items() if how and how == surest)
         return self._askers[index]
 
-    def _count(self, given: Sequence[int]) -> None:
-        """Takes in what the agent has been given, the last GIVEN_MAX of it where much is new."""
-        for at in given[max(self._counted, len(given) - GIVEN_MAX) :]:
+    def _take_note(self, given: Sequence[int]) -> None:
+        """Takes note of what the agent has been given, of the last GIVEN_MAX of it where much is new."""
+        self._uncounted += given[max(self._given, len(given) - GIVEN_MAX) :]
+        self._given = len(given)
+
+    def _counted(self) -> tuple[set[str], set[str]]:
+        """The words, and the whole answers, that the agent has been given."""
+        for at in self._uncounted:
             spoken = self._of(at)
-            self._known |= spoken.said | spoken.words
-            self._wholes.add(spoken.whole)
-        self._counted = len(given)
+            self._known |= spoken.all_words
+            self._wholes.add(spoken.said.whole)
+        self._uncounted.clear()
+        return self._known, self._wholes
 
     def _of(self, index: int) -> Spoken:
         if index not in self._kept:

@@ -4,7 +4,8 @@ Both sides pass through here, so a rotated key never misses and a rule means the
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from replay_server.agents import KnownAgent, known_agents
 from replay_server.route import split
@@ -17,6 +18,7 @@ from store.core.form import (
     Endpoint,
     Form,
     Mark,
+    Pairs,
     first,
     marks,
     normal,
@@ -24,6 +26,9 @@ from store.core.form import (
     unmarked,
 )
 from store.core.redact import Content, Redacted, Redactor, stored
+
+_READ = frozenset((b"content-type", b"content-encoding", b"user-agent"))  # whatever `meaning` names
+_PLACES_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Rules:
     optionals: tuple[Optional, ...] = ()
     agents: tuple[KnownAgent, ...] = ()
     meaning: frozenset[str] = MEANING_HEADERS
+    _allowing: dict[Endpoint, tuple[tuple[str, Optional], ...]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, ignores: Iterable[str], optionals: Iterable[str] = (), *, shipped: bool = True) -> "Rules":
@@ -84,14 +90,27 @@ class Rules:
         user_agent = first(asked.headers, b"user-agent").decode("latin-1")
         return next((agent for agent in self.agents if agent.user_agent.search(user_agent)), None)
 
-    def allowing(self, place: Endpoint) -> Iterator[tuple[str, Optional]]:
+    def compared(self, headers: Pairs) -> list[tuple[bytes, bytes]]:
+        """The headers that have a part in what `normal` makes of a request."""
+        named = ((name.lower(), value) for name, value in headers)
+        return [(name, value) for name, value in named if name in _READ or name.decode("latin-1") in self.meaning]
+
+    def allowing(self, place: Endpoint) -> tuple[tuple[str, Optional], ...]:
         """The rules, each with its name, by which requests to `place` may be optional."""
+        known = self._allowing.get(place)
+        if known is None:
+            if len(self._allowing) >= _PLACES_KEPT:
+                self._allowing.clear()
+            known = self._allowing[place] = tuple(self._named(place))
+        return known
+
+    def _named(self, place: Endpoint) -> Iterator[tuple[str, Optional]]:
         yield from ((str(rule), rule) for rule in self.optionals if rule.names(place))
         for agent in self.agents:
             yield from ((f"{agent.name}: {rule}", rule) for rule in agent.optionals if rule.names(place))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Told:
     """A live request as the recorder would have stored it: nothing in it is secret any more."""
 
@@ -102,7 +121,7 @@ class Told:
     body: Redacted
     run: str = ""  # the run that the request says it belongs to
 
-    @property
+    @cached_property
     def asked(self) -> Asked:
         """What is compared."""
         headers = as_stored([(name.content, value.content) for name, value in self.headers], exact=self.body.exact)

@@ -34,13 +34,14 @@ class Search:
         """
         asked = said.asked
         normal = self.tape.rules.normal(asked)
-        run = self.kin.run(said.run, lambda run: self._match(normal, run))
-        best = self._match(normal, run)
+        run = self.kin.run(said.run, lambda run: self._match(asked, normal, run))
+        best = self._match(asked, normal, run)
         if not placed:
             for one in self.tape.authorities(asked.endpoint.method, normal.form.endpoint.path):
                 moved = asked.endpoint._replace(scheme=one.scheme, host=one.host, port=one.port)
-                tried = self.tape.rules.normal(replace(asked, endpoint=moved))
-                match = self._match(tried, run)
+                there = replace(asked, endpoint=moved)
+                tried = self.tape.rules.normal(there)
+                match = self._match(there, tried, run)
                 if _RANKS[match.tier] < _RANKS[best.tier]:
                     normal, best = tried, match
         if best.tier in _UNLIKE and self.tape.in_part:
@@ -68,5 +69,6 @@ class Search:
                     return Match(Tier.SAME, index)
         return None
 
-    def _match(self, normal: Normal, run: str) -> Match:
+    def _match(self, asked: Asked, normal: Normal, run: str) -> Match:
+        self.tape.hear(asked, normal)
         return self.matcher.find(normal.form, self.groups.optional(normal), run)

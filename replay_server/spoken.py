@@ -4,8 +4,9 @@ A word is an identifier of eight characters or more: letters and digits mixed, a
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from store.core.errors import Malformed
@@ -41,19 +42,31 @@ class Wanted:
         return cls(call.name, arguments, frozenset(filter(None, texts(arguments))))
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """`leaves` are all texts and numbers of a request; `words` and `said` the words of request and answer.
+@dataclass(frozen=True)
+class Said:
+    """An answer: the tools that it asks for, and `whole`, all that it says as one text, "" where that is too short to
+    be known again. `texts` gives every text in it.
+    """
 
-    `whole` is an answer as one text, "" where that is too short to be known again. `tool` is what a request asks for by
-    name, with its arguments. `began` and `ended` are places among the events of `run`; `effect` is that of the labels.
+    whole: str
+    calls: tuple[Wanted, ...]
+    texts: Callable[[], Iterable[str]]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of all that it says."""
+        return words(self.texts())
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """`leaves` are all texts and numbers of a request. `tool` is what it asks for by name, with its arguments. `began`
+    and `ended` are places among the events of `run`; `effect` is that of the labels.
+
+    Answers are long, and most are never asked about: `answer` reads one.
     """
 
     leaves: frozenset[str]
-    words: frozenset[str]
-    said: frozenset[str]
-    whole: str
-    calls: tuple[Wanted, ...]
     tool: tuple[str, Node] | None
     llm: bool
     run: str
@@ -61,10 +74,32 @@ class Spoken:
     effect: str
     began: int
     ended: int | None
+    answer: Callable[[], Said]
+
+    @cached_property
+    def said(self) -> Said:
+        """The answer."""
+        return self.answer()
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the request."""
+        return words(self.leaves)
+
+    @cached_property
+    def all_words(self) -> frozenset[str]:
+        """The words of request and answer."""
+        return self.words | self.said.words
 
     def quotes(self, other: "Spoken") -> bool:
         """Whether this request holds the whole answer of `other`."""
-        return bool(other.whole) and any(other.whole in leaf for leaf in self.leaves)
+        return bool(self._long_leaves and other.said.whole) and any(
+            other.said.whole in leaf for leaf in self._long_leaves
+        )
+
+    @cached_property
+    def _long_leaves(self) -> tuple[str, ...]:
+        return tuple(leaf for leaf in self.leaves if len(leaf) >= QUOTED_CHARS_MIN)
 
     def follows(self, call: Wanted) -> int:
         """How surely this request is what a model asked for with `call`: 0 for not at all.

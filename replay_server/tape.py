@@ -10,6 +10,7 @@ from replay_server.kin import gathered
 from replay_server.labels import labels
 from replay_server.normalise import Normal, Rules, host
 from replay_server.pieces import pieces
+from replay_server.recall import Requests, text_of
 from replay_server.route import split
 from replay_server.target import Authority
 from store.core.coding import as_stored
@@ -20,7 +21,6 @@ from store.core.jsontext import Octets
 from store.core.model import (
     Agent,
     ErrorKind,
-    HttpRequestEnd,
     HttpResponse,
     Note,
     RpcMessage,
@@ -30,7 +30,6 @@ from store.core.model import (
     WsMessage,
 )
 from store.core.redact import is_withheld
-from store.core.text import Text
 from store.exchange import Exchange, Happening
 from store.labels.classify import response_labels
 from store.labels.dialect import RequestLabels
@@ -64,6 +63,7 @@ class Tape:
             self.exchanges = [step for step in found if isinstance(step, Exchange)]
             self.happenings = [step for step in found if isinstance(step, Happening)]
             self.places = list(self._placed())
+        self._requests = Requests(reader, self.exchanges, self.places, rules)
         without_model = {place: split(place)[0] for place in dict.fromkeys(self.places)}
         self.endpoints = [without_model[place] for place in self.places]
         known = dict.fromkeys(without_model.values())
@@ -76,6 +76,7 @@ class Tape:
         """The same tape under other rules."""
         other = copy(self)
         other.rules, other.used, other.gone = rules, set(), {}
+        other._requests = Requests(self._reader, self.exchanges, self.places, rules)
         return other
 
     def step(self, index: int) -> int:
@@ -114,14 +115,17 @@ class Tape:
     def normal(self, index: int) -> Normal:
         """A recorded request as it is compared."""
         try:
-            asked = self.asked(index)
+            found = self._requests.read(index).normal
         except BodyUnavailable as error:
             self.gone[index] = f"the recorded request of step {self.step(index)} cannot be compared: {error}"
             gone = Form(self.endpoints[index], {"body": Octets(f"of step {self.step(index)}, erased", 0)})
             return Normal(gone, {})
-        found = self.rules.normal(asked)
         self.used.update(found.counts)
         return found
+
+    def hear(self, asked: Asked, normal: Normal) -> None:
+        """Takes note of the live request that is compared from now on."""
+        self._requests.hear(asked, normal)
 
     def lost(self, endpoint: Endpoint, served: Container[int]) -> int | None:
         """The earliest exchange of an endpoint that is not served and whose request, as was found, is gone."""
@@ -130,17 +134,7 @@ class Tape:
 
     def asked(self, index: int) -> Asked:
         """A recorded request. Raises BodyUnavailable when some of it is gone."""
-        exchange = self.exchanges[index]
-        event, facts = exchange.request, exchange.facts
-        headers = tuple(self._reader.pairs(event, facts.headers))
-        query, body = self._reader.body(event, facts.query), self._reader.body(event, facts.body)
-        exact = facts.exact
-        if exchange.upload is not None:
-            ended = exchange.upload.facts
-            assert isinstance(ended, HttpRequestEnd)
-            body, exact = self._reader.body(exchange.upload, ended.body), ended.exact
-        _, marks = unmarked(self._text(exchange, facts.path))
-        return Asked(self.places[index], query, as_stored(headers, exact=exact), body, marks)
+        return self._requests.read(index).asked
 
     def answer(self, index: int) -> Recorded | None:
         """A recorded answer as far as it came, None where none did or it is gone."""
@@ -172,7 +166,7 @@ class Tape:
 
     def headers(self, index: int) -> Pairs:
         """The headers of a recorded request."""
-        return self._headers(self.exchanges[index])
+        return self._requests.headers(index)
 
     def failed_connect(self, host: str, port: int, served: Container[int]) -> int | None:
         """The recorded CONNECT to a server that failed, if it is the next that the recording has of that server."""
@@ -259,36 +253,24 @@ class Tape:
         """Where each request went; long recordings go to few places, so each is worked out once."""
         known: dict[tuple[object, ...], Endpoint] = {}
         for exchange in self.exchanges:
-            facts = exchange.facts
-            texts = facts.method, facts.scheme, facts.host, facts.path
+            seen = exchange.request.glimpse
+            texts = seen.method, seen.scheme, seen.host, seen.path
             if not all(type(text) is str for text in texts):  # a text that lies apart is read each time
                 yield self._endpoint(exchange)
                 continue
-            said = (*texts, facts.port)
+            said = (*texts, seen.port)
             if said not in known:
                 known[said] = self._endpoint(exchange)
             yield known[said]
 
     def _endpoint(self, exchange: Exchange) -> Endpoint:
-        facts = exchange.facts
-        texts = (facts.method, facts.scheme, facts.host, facts.path)
-        method, scheme, name, path = (self._text(exchange, text) for text in texts)
+        seen = exchange.request.glimpse
+        texts = (seen.method, seen.scheme, seen.host, seen.path)
+        method, scheme, name, path = (text_of(self._reader, exchange, text) for text in texts)
         return Endpoint(
             method.decode("latin-1"),
             scheme.decode("latin-1"),
             host(name.decode("latin-1")),
-            facts.port,
+            seen.port,
             unmarked(path)[0],
         )
-
-    def _text(self, exchange: Exchange, text: Text) -> bytes:
-        try:
-            return self._reader.text(exchange.request, text)
-        except BodyUnavailable:
-            return f"(erased in step {exchange.step})".encode()
-
-    def _headers(self, exchange: Exchange) -> list[tuple[bytes, bytes]]:
-        try:
-            return self._reader.pairs(exchange.request, exchange.facts.headers)
-        except BodyUnavailable:
-            return []

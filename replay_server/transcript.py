@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from replay_server.spoken import QUOTED_CHARS_MIN, Spoken, Wanted, texts, tool_of, words
+from replay_server.spoken import QUOTED_CHARS_MIN, Said, Spoken, Wanted, texts, tool_of
 from replay_server.tape import Tape
 from store.core.errors import Malformed
 from store.core.jsontext import opened, parse
@@ -51,14 +51,8 @@ class Transcript:
         place = form.endpoint
         path = unquote(place.path.decode("latin-1")).split("/")
         leaves = frozenset(filter(None, (*path, *(leaf for part in form.document.values() for leaf in texts(part)))))
-        answer, said = self._answered(index, labels)
-        whole = answer.text.strip()
         return Spoken(
             leaves=leaves,
-            words=words(leaves),
-            said=words(said),
-            whole=whole if len(whole) >= QUOTED_CHARS_MIN else "",
-            calls=tuple(map(Wanted.of, answer.calls)),
             tool=tool_of(form.body),
             llm=labels.kind == "llm",
             run=exchange.request.run,
@@ -66,18 +60,28 @@ class Transcript:
             effect=labels.effect if labels.boundary == "effect" else "read",
             began=exchange.request.seq,
             ended=None if exchange.outcome is None else exchange.outcome.seq,
+            answer=lambda: self._answered(index, labels),
         )
 
-    def _answered(self, index: int, labels: RequestLabels) -> tuple[Answer, list[str]]:
-        """A recorded answer as its dialect reads it, and the texts in it."""
+    def _answered(self, index: int, labels: RequestLabels) -> Said:
+        """A recorded answer as its dialect reads it."""
         recorded = self.tape.answer(index)
         if recorded is None:
-            return Answer(), []
+            return Said("", (), tuple)
+        answer, whole = read(labels, Response(recorded.status, recorded.headers, recorded.body)), ""
+        if len(answer.text.strip()) >= QUOTED_CHARS_MIN:
+            whole = answer.text.strip()
+        return Said(whole, tuple(map(Wanted.of, answer.calls)), lambda: self._texts(index, answer))
+
+    def _texts(self, index: int, answer: Answer) -> list[str]:
+        """The texts in a recorded answer."""
+        recorded = self.tape.answer(index)
+        if recorded is None:
+            return []
         response = Response(recorded.status, recorded.headers, recorded.body)
-        answer = read(labels, response)
         found = [answer.text, *(value.decode("latin-1") for _, value in recorded.headers)]
         found += [text for call in answer.calls for text in (call.id, call.arguments)]
         if not response.is_stream:
             with suppress(Malformed):
                 found += texts(opened(parse(response.content)))
-        return answer, found
+        return found

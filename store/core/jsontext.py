@@ -57,9 +57,7 @@ def parse(raw: bytes | str) -> Node:
     """The value of a JSON text. Raises Malformed for anything else, and for nesting that no provider sends."""
     try:
         text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
-        found = json.loads(
-            text, parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=_members
-        )
+        found = _DECODER.decode(text)
     except (ValueError, RecursionError):
         raise Malformed("not JSON") from None
     node: Node = found
@@ -85,7 +83,7 @@ def opened(node: Node, depth: int = _INNER_DEPTH_MAX) -> Node:
 
 def canonical(node: Node) -> str:
     """One text for all spellings of the same value: what keys are made of, and what people are shown."""
-    return json.dumps(node, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_spelled)
+    return _ENCODER.encode(node)
 
 
 def digest(node: Node) -> bytes:
@@ -136,3 +134,7 @@ def _spelled(node: object) -> object:
         case Octets(sha256, length):
             return ["\0octets", sha256, length]
     raise TypeError(f"no JSON value: {type(node).__name__}")
+
+
+_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=_members)
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_spelled)
