@@ -12,10 +12,20 @@ Rules kept here:
 - `runs` and `nodes` can be derived again from the rest; `pending` and `leases` speak of runs that are still open.
 """
 
-from sqlite_utils import Database, Migrations
-from sqlite_utils.db import Table
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-migrations = Migrations("edgetape.store")
+if TYPE_CHECKING:  # a sixth of the start of a command, and most find their tables made
+    from sqlite_utils import Database
+    from sqlite_utils.db import Table
+
+MIGRATIONS = "_sqlite_migrations"  # sqlite_utils keeps there what was applied
+OURS = "edgetape.store"
+
+type Migration = Callable[[Database], None]
+
+_migrations: list[Migration] = []
 
 _APPEND_ONLY = {
     "events": ("run", "seq"),
@@ -39,8 +49,13 @@ OF_RUNS = (
 )  # fmt: skip
 
 
-@migrations()
-def m001_version_1(db: Database) -> None:
+def _migration(step: Migration) -> Migration:
+    _migrations.append(step)
+    return step
+
+
+@_migration
+def m001_version_1(db: "Database") -> None:
     """The first version of every table."""
     _create(db, "events", {"run": str, "seq": int, "hash": bytes, "event": bytes}, ("run", "seq"))
     _create(
@@ -101,15 +116,15 @@ def m001_version_1(db: Database) -> None:
         _guard(db, table, key, erasable=table in _ERASABLE)
 
 
-@migrations()
-def m002_anchors(db: Database) -> None:
+@_migration
+def m002_anchors(db: "Database") -> None:
     """What those outside gave, by the position of its leaf."""
     _create(db, "anchors", {"position": int, "content": bytes}, "position")
     _guard(db, "anchors", ("position",), erasable=False)
 
 
-@migrations()
-def m003_annotations(db: Database) -> None:
+@_migration
+def m003_annotations(db: "Database") -> None:
     """What people said about events, and apart from it their words, which can be erased."""
     _create(db, "annotations", {"run": str, "number": int, "annotation": bytes}, ("run", "number"))
     _create(db, "annotation_texts", {"run": str, "number": int, "stored": bytes}, ("run", "number"))
@@ -117,8 +132,8 @@ def m003_annotations(db: Database) -> None:
     _guard(db, "annotation_texts", ("run", "number"), erasable=True)
 
 
-@migrations()
-def m004_loans(db: Database) -> None:
+@_migration
+def m004_loans(db: "Database") -> None:
     """What is kept once in two runs, by the body of the one that has it from the other."""
     columns = {"run": str, "seq": int, "pointer": str, "lender": str, "lender_seq": int, "lender_pointer": str}
     _create(db, "loans", columns, ("run", "seq", "pointer"))
@@ -128,10 +143,20 @@ def m004_loans(db: Database) -> None:
 
 def known() -> frozenset[str]:
     """The names of the migrations that this program can apply."""
-    return frozenset(migration.name for migration in migrations._migrations)
+    return frozenset(step.__name__ for step in _migrations)
 
 
-def _create(db: Database, name: str, columns: dict[str, type], key: str | tuple[str, ...]) -> Table:
+def migrate(connection: sqlite3.Connection) -> None:
+    """Makes the tables of a store, or what of them it does not have yet."""
+    from sqlite_utils import Database, Migrations
+
+    migrations = Migrations(OURS)
+    for step in _migrations:
+        migrations(name=step.__name__)(step)
+    migrations.apply(Database(connection))
+
+
+def _create(db: "Database", name: str, columns: dict[str, type], key: str | tuple[str, ...]) -> "Table":
     table = db.table(name)
     table.create(columns, pk=key, not_null=columns, strict=True)
     return table
@@ -157,7 +182,7 @@ _MAY_GO = {
 }
 
 
-def _guard(db: Database, table: str, key: tuple[str, ...], *, erasable: bool) -> None:
+def _guard(db: "Database", table: str, key: tuple[str, ...], *, erasable: bool) -> None:
     same = " AND ".join(f"{column} = NEW.{column}" for column in key)
     refuse = f"BEGIN SELECT RAISE(ABORT, '{table} are never changed'); END"
     db.execute(f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {refuse}")

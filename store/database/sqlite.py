@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlite_utils import Database
-
 from store import schema
 from store.core.errors import StoreUnusable
 from store.database.connection import Connection
@@ -60,8 +58,8 @@ def open_for_writing(folder: Path, connect: Connect = connect) -> Connection:
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             connection = connect(path)
             try:
-                _refuse_other(connection, path, may_be_empty=True)
-                schema.migrations.apply(Database(connection))
+                if _applied(connection, path, may_be_empty=True) != schema.known():
+                    schema.migrate(connection)
             except Exception:
                 connection.close()
                 raise
@@ -108,7 +106,7 @@ def _read_only(path: Path, mode: str, *, doubted: bool) -> sqlite3.Connection:
         # Whoever changed the file may have put anything into it: text that is none must be a finding, not a failure.
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     try:
-        _refuse_other(connection, path, may_be_empty=False)
+        _applied(connection, path, may_be_empty=False)
     except Exception:
         connection.close()
         raise
@@ -144,11 +142,12 @@ def write_anew(connection: Connection) -> bool:
     return not busy
 
 
-def _refuse_other(connection: Connection, path: Path, *, may_be_empty: bool) -> None:
+def _applied(connection: Connection, path: Path, *, may_be_empty: bool) -> frozenset[str]:
+    """The migrations that a database has behind it. Raises StoreUnusable for one that is no store, or a newer one."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    own = schema.migrations.migrations_table
+    own = schema.MIGRATIONS
     query = f"SELECT name FROM {own} WHERE migration_set = ?"
-    applied = {name for (name,) in connection.execute(query, (schema.migrations.name,))} if own in tables else set()
+    applied = frozenset(name for (name,) in connection.execute(query, (schema.OURS,))) if own in tables else frozenset()
     is_empty = all(name == own or name.startswith("sqlite_") for name in tables)
     if not applied and not (may_be_empty and is_empty):
         raise StoreUnusable(f"the database {path} is no store of edgetape", hint="name another store with --store")
@@ -157,6 +156,7 @@ def _refuse_other(connection: Connection, path: Path, *, may_be_empty: bool) -> 
             f"the store {path} was written by a newer version of edgetape",
             hint="upgrade edgetape, or name another store",
         )
+    return applied
 
 
 def _hint(error: sqlite3.Error) -> str:

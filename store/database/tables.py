@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sqlite_utils import Database
-
 from store import schema
 
 MIGRATIONS = "edgetape_migrations"
@@ -37,9 +35,9 @@ def tables() -> tuple[Table, ...]:
     """Those of a store, in the order in which they can be filled: events before their blocks."""
     database = sqlite3.connect(":memory:")
     try:
-        schema.migrations.apply(Database(database))
+        schema.migrate(database)
         found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
-        own = [name for (name,) in found if name != schema.migrations.migrations_table]
+        own = [name for (name,) in found if name != schema.MIGRATIONS]
         return tuple(_table(database, name) for name in own if not name.startswith("sqlite_"))
     finally:
         database.close()

@@ -195,7 +195,7 @@ def test_looking_at_a_store_loads_neither_proxy_nor_server(tmp_path: Path, argum
     record_tape(place)
     script = (
         "import sys; from proxy.cli import run; code = run(sys.argv[1:]);"
-        "print(sorted({'mitmproxy', 'aiohttp'} & set(sys.modules)), code)"
+        "print(sorted({'mitmproxy', 'aiohttp', 'sqlite_utils'} & set(sys.modules)), code)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, *place.options, *arguments],

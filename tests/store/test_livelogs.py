@@ -6,7 +6,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from sqlite_utils import Database
 
 from store import livelogs, schema, vault
 from store.database import transaction
@@ -20,7 +19,7 @@ BODIES = [b"%d: the same words in each, and in a second one too; " % number * 30
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as connection:
-        schema.migrations.apply(Database(connection))
+        schema.migrate(connection)
         vault.found(connection, tmp_path / "keys", "store")
         for run in ("one", "two", "run", "new", "other", *(f"run {number}" for number in range(4))):
             Vault(tmp_path / "keys", "store").make(connection, run)
