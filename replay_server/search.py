@@ -10,9 +10,10 @@ from replay_server.labels import TELEMETRY, kind
 from replay_server.match import Match, Matcher, Tier
 from replay_server.normalise import Normal, Told
 from replay_server.tape import Tape
-from store.core.form import Asked, Form
+from store.core.form import Asked, Form, Pairs, first
 from store.reader import BodyUnavailable
 
+_TYPE = b"content-type"
 _UNLIKE = (Tier.DRIFTED, Tier.EXHAUSTED, Tier.UNEXPECTED)
 _RANKS = {tier: rank for rank, tier in enumerate(Tier)}
 
@@ -64,7 +65,8 @@ class Search:
                 continue
             with suppress(BodyUnavailable):
                 recorded = self.tape.asked(index)
-                whole = self.tape.rules.normal(replace(recorded, body=asked.body)).form
+                headers = recorded.headers if recorded.body else _parted_alike(recorded.headers, asked.headers)
+                whole = self.tape.rules.normal(replace(recorded, headers=headers, body=asked.body)).form
                 if asked.body.startswith(recorded.body) and whole.key == normal.form.key:
                     return Match(Tier.SAME, index)
         return None
@@ -72,3 +74,11 @@ class Search:
     def _match(self, asked: Asked, normal: Normal, run: str) -> Match:
         self.tape.hear(asked, normal)
         return self.matcher.find(normal.form, self.groups.optional(normal), run)
+
+
+def _parted_alike(recorded: Pairs, live: Pairs) -> Pairs:
+    """Recorded headers, with the live boundary in place of the recorded one, which only a body can be told by."""
+    types = [first(headers, _TYPE) for headers in (recorded, live)]
+    if not all(each.lower().startswith(b"multipart/") for each in types):
+        return recorded
+    return [(name, types[1] if name.lower() == _TYPE else value) for name, value in recorded]

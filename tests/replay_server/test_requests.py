@@ -8,16 +8,16 @@ from store.core.draft import Sheet
 from store.core.model import HttpRequestEnd
 from store.exchange import exchanges
 from store.reader import Reader
-from tests.replay_server.recording import Place, Recording, encode
+from tests.replay_server.recording import Pairs, Place, Recording, encode
 from tests.replay_server.wires import asking as ask
 from tests.replay_server.wires import dial, dial_through
 
 HOST = "api.example.com:443"
 
 
-def break_off(recording: Recording, sent: bytes) -> None:
+def break_off(recording: Recording, sent: bytes, headers: Pairs = ()) -> None:
     """An upload that was refused before its end."""
-    request = recording.ask("PUT", "https://api.example.com/big", headers=(), streaming=True)
+    request = recording.ask("PUT", "https://api.example.com/big", headers=headers, streaming=True)
     sheet = Sheet()
     body = sheet.apart(recording.redactor.body(sent)) if sent else None
     recording.writer.append(recording.run, sheet.draft(HttpRequestEnd(req=-1, ended="reset", body=body)), after=request)
@@ -153,6 +153,19 @@ async def test_an_upload_that_broke_off_is_the_one_that_begins_with_it(place: Pl
         for body, answer in ((b"abcdef", b"taken"), (b"", b"taken"), (b"abcdef", b"too big")):
             wire.send(ask("/big", method="PUT", more=f"Content-Length: {len(body)}\r\n") + body)
             await wire.until(answer)
+        assert (await server.stop(0)).exit_code == 0
+
+
+async def test_a_form_whose_parts_are_not_on_record_fits_whatever_divides_them(place: Place) -> None:
+    def tell(recording: Recording) -> None:
+        break_off(recording, b"", ((b"Content-Type", b"multipart/form-data; boundary=old"),))
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        body = b'--new\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--new--\r\n'
+        more = f"Content-Type: multipart/form-data; boundary=new\r\nContent-Length: {len(body)}\r\n"
+        wire.send(ask("/big", method="PUT", more=more) + body)
+        await wire.until(b"too big")
         assert (await server.stop(0)).exit_code == 0
 
 
