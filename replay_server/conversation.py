@@ -109,5 +109,13 @@ def _plain(item: Node) -> Node:
 
 
 def _sorted(value: Node) -> Node:
-    """The members of a frame's part in one order."""
-    return sorted(value, key=repr) if isinstance(value, list) else value
+    """The members of a frame's part in one order, which is that of their names: what they hold may be long."""
+    if isinstance(value, list) and all(isinstance(item, list) and item and isinstance(item[0], str) for item in value):
+        return sorted(value, key=_name)
+    return value
+
+
+def _name(member: Node) -> str:
+    assert isinstance(member, list)
+    assert isinstance(member[0], str)
+    return member[0]
