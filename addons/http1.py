@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 import h11
-from h11._readers import ChunkedReader
+from h11._readers import ChunkedReader, ContentLengthReader, Http10Reader
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy.http import Headers
 from mitmproxy.proxy import commands, events, layer
@@ -28,6 +28,8 @@ from addons.interim import pass_on
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)(\d\d)[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n")
 _LAST_CHUNK = b"0\r\n\r\n"
 _ABSOLUTE = re.compile(rb"[^\s]+ https?://[^\s/?#]+(?P<path>[^\s]*) HTTP/1\.[01]\r?\n", re.IGNORECASE)
+_CHUNK = re.compile(rb"0*([1-9A-Fa-f][0-9A-Fa-f]{0,7})\r\n")
+_CRLF = b"\r\n"
 _HEAD_END = re.compile(rb"\n\r?\n")
 
 type _Run = layer.CommandGenerator[None]
@@ -47,18 +49,18 @@ class _Trailers:
     """A reader of chunked bodies that puts the trailers aside."""
 
     def __init__(self, reader: ChunkedReader) -> None:
-        self._reader = reader
+        self.inner = reader
         self.fields: list[tuple[bytes, bytes]] = []
 
     def __call__(self, received: ReceiveBuffer) -> h11.Data | h11.EndOfMessage | None:
-        event: h11.Data | h11.EndOfMessage | None = self._reader(received)
+        event: h11.Data | h11.EndOfMessage | None = self.inner(received)
         if isinstance(event, h11.EndOfMessage) and event.headers:
             self.fields = event.headers.raw_items()
             return h11.EndOfMessage()
         return event
 
     def read_eof(self) -> h11.EndOfMessage:
-        self._reader.read_eof()
+        self.inner.read_eof()
         raise AssertionError("a chunked body that ends early is an error")
 
 
@@ -157,3 +159,39 @@ class TowardsServer(_Whole, http1.Http1Client):
                 assert self.stream_id is not None
                 yield from pass_on(self.context, self.request, self.stream_id, interim[0])
         yield from super().read_headers(event)
+
+
+def cut(side: TowardsServer, data: bytes) -> tuple[list[bytes], bytes]:
+    """The pieces of the present body that data begins with, and what is left to be read as ever."""
+    reader: object = side.body_reader
+    if isinstance(reader, _Trailers):
+        reader = reader.inner
+    if isinstance(reader, ChunkedReader):
+        return cut_chunks(reader, data)
+    if isinstance(reader, ContentLengthReader) and 0 < len(data) < reader._remaining:
+        reader._remaining -= len(data)
+        return [data], b""
+    return ([data], b"") if data and isinstance(reader, Http10Reader) else ([], data)
+
+
+def cut_chunks(reader: ChunkedReader, data: bytes) -> tuple[list[bytes], bytes]:
+    """The same of chunks (RFC 9112, section 7.1) that are plain: without extension, and not the last one."""
+    pieces, at = list[bytes](), 0
+    left, discard = reader._bytes_in_chunk, reader._bytes_to_discard
+    while at < len(data) and not reader._reading_trailer:
+        if left:
+            piece = data[at : at + left]
+            pieces.append(piece)
+            at, left = at + len(piece), left - len(piece)
+            discard = b"" if left else _CRLF
+        elif discard:
+            if not data.startswith(discard, at):
+                break
+            at, discard = at + len(discard), b""
+        else:
+            size = _CHUNK.match(data, at)
+            if size is None:
+                break
+            at, left = size.end(), int(size[1], 16)
+    reader._bytes_in_chunk, reader._bytes_to_discard = left, discard
+    return pieces, data[at:]

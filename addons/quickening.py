@@ -5,6 +5,7 @@
   any other goes on as a task, as there. Hooks are begun in the same order and answered in the same order.
 - What goes out to one peer in a row, such as a head and its body, goes out at once: a call of the system for each costs
   more than joining them, and wakes the peer twice.
+- The pieces of a streamed answer go straight across, as `addons.relay` says.
 - uvloop asks for tasks in words that the standard factory for eager tasks does not know, or takes for a no. Here it
   has one that does.
 
@@ -19,8 +20,11 @@ from contextvars import Context
 from typing import Any, TypeGuard
 
 from mitmproxy import version
+from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events, layer, mode_servers
 from mitmproxy.utils import asyncio_utils
+
+from addons import relay
 
 KNOWN = ("12", "3")
 TOGETHER_BYTES_MAX = 1 << 16
@@ -45,6 +49,13 @@ class _Quick(_Theirs):
         self.layer = _Inline(self.layer, self)  # type: ignore[assignment]
         await super().handle_client()
 
+    async def handle_connection(self, connection: Connection) -> None:
+        reader = self.transports[connection].reader
+        try:
+            await super().handle_connection(connection)
+        finally:
+            relay.end(reader)
+
 
 class _Inline:
     """Stands before the outermost layer, and answers its hooks."""
@@ -59,7 +70,7 @@ class _Inline:
         held: commands.SendData | None = None
         try:
             while due:
-                for command in self._outermost.handle_event(due.popleft()):
+                for command in self._commands(due.popleft()):
                     if held is not None:
                         if _continues(command, held):
                             held = commands.SendData(held.connection, held.data + command.data)
@@ -80,6 +91,14 @@ class _Inline:
             raise
         if held is not None:
             yield held
+
+    def _commands(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """The commands of the layer but for what is meant for us."""
+        for command in self._outermost.handle_event(event):
+            if not isinstance(command, relay.Streams):
+                yield command
+            else:
+                relay.begin(self._connection, command.stream)
 
     def _is_done(self, hook: commands.StartHook) -> bool:
         """Calls a hook; one that has to wait is answered when it is done."""

@@ -34,7 +34,7 @@ from mitmproxy.proxy.layers import websocket as socket_layers
 from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
-from addons import farewell, grammar, http1, http2
+from addons import farewell, grammar, http1, http2, relay
 from addons.interim import expects
 from store.core.errors import EdgetapeError
 from store.core.websocket import BROKEN_OFF
@@ -96,6 +96,10 @@ class _Stream(http_layers.HttpStream):
             if held and isinstance(command, HttpResponseHook) and self.flow.error is None:
                 yield http_layers.SendHttp(said.ResponseData(self.stream_id, held), self.context.client)
 
+    def start_response_stream(self) -> _Run:
+        yield from super().start_response_stream()
+        yield relay.Streams(self)
+
     def _tell(self, event: said.ResponseProtocolError) -> _Run:
         """A server that was not reached is a 502 that says why; one that broke off is broken off, as without us."""
         client = self.context.client
@@ -149,6 +153,7 @@ _READ: tuple[tuple[object, str, object], ...] = (
     (url, "is_valid_host", grammar.is_valid_host),
     (url, "parse_authority", grammar.parse_authority),
     (validate, "parse_content_length", grammar.parse_content_length),
+    (tls.TLSLayer, "receive_data", relay.receive_data),
     (tls.TLSLayer, "receive_close", farewell.receive_close),
     (tls.TLSLayer, "send_close", farewell.send_close),
 )

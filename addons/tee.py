@@ -42,7 +42,7 @@ class Tee:
         self._give_on = give_on
         self._folder = folder
         self._kept = Spool(folder)
-        self._chunks: list[Chunk] = []
+        self._chunks: list[tuple[int, int]] = []  # bytes, microseconds
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -91,7 +91,7 @@ class Tee:
     @property
     def chunks(self) -> Sequence[Chunk]:
         """The pieces of what is kept, as they came."""
-        return tuple(self._chunks)
+        return [Chunk(length, wait_us) for length, wait_us in self._chunks]
 
     def close(self) -> None:
         """Gives nothing on any more, and keeps nothing."""
@@ -106,13 +106,13 @@ class Tee:
     def _note(self, piece: bytes) -> None:
         now = time.monotonic_ns()
         self.seen_bytes += len(piece)
-        kept = piece[: max(0, self._room)]
+        kept = piece if len(piece) <= self._room else piece[: max(0, self._room)]
         self._room -= len(piece)
         if kept:
             self._waiting.append(kept)
             self._waiting_bytes += len(kept)
             self._kept.add(kept)
-            self._chunks.append(Chunk(len(kept), (now - self.last_ns) // 1000))
+            self._chunks.append((len(kept), (now - self.last_ns) // 1000))
         self.last_ns = now
         if self._waiting_bytes >= PIECE_BYTES_MAX:
             self._give()

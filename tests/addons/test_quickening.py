@@ -63,13 +63,15 @@ async def over(_: Glimpse) -> Verdict:
 
 
 @asynccontextmanager
-async def engine(folder: Path, heard: Heard, *, inline: bool) -> AsyncIterator[tuple[Engine, list[str]]]:
+async def engine(
+    folder: Path, heard: Heard, *, inline: bool, roots: Path | None = None
+) -> AsyncIterator[tuple[Engine, list[str]]]:
     crashes: list[str] = []
     authority = Authority.open_or_create(folder / "authority")
     terms = Terms(
         listening=(Listener("127.0.0.1", 0),),
         confdir=authority.folder,
-        roots=authority.certificate_path,
+        roots=roots or authority.certificate_path,
         silence_s_max=60,
         filtered=False,
         inline=inline,
