@@ -6,6 +6,7 @@
 - What goes out to one peer in a row, such as a head and its body, goes out at once: a call of the system for each costs
   more than joining them, and wakes the peer twice.
 - The pieces of a streamed answer go straight across, as `addons.relay` says.
+- Small steps are taken in fewer (`addons.shortcuts`), and tunnels have a short way in (`addons.straight`).
 - uvloop asks for tasks in words that the standard factory for eager tasks does not know, or takes for a no. Here it
   has one that does.
 
@@ -24,7 +25,7 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events, layer, mode_servers
 from mitmproxy.utils import asyncio_utils
 
-from addons import relay
+from addons import relay, shortcuts, straight
 
 KNOWN = ("12", "3")
 TOGETHER_BYTES_MAX = 1 << 16
@@ -38,6 +39,7 @@ def quicken(*, inline: bool = True) -> bool:
     known = tuple(version.VERSION.split(".")[:2]) == KNOWN
     quick = inline and known and hasattr(_Theirs, "hook_task")
     mode_servers.ProxyConnectionHandler = _Quick if quick else _Theirs  # type: ignore[misc]
+    shortcuts.shorten(on=quick)
     asyncio_utils.set_eager_task_factory = _eager_tasks
     return quick
 
@@ -61,7 +63,7 @@ class _Inline:
     """Stands before the outermost layer, and answers its hooks."""
 
     def __init__(self, outermost: layer.Layer, connection: _Quick) -> None:
-        self._outermost = outermost
+        self._outermost: layer.Layer | straight.Inside = outermost
         self._connection = connection
 
     def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
@@ -70,7 +72,8 @@ class _Inline:
         held: commands.SendData | None = None
         try:
             while due:
-                for command in self._commands(due.popleft()):
+                event = due.popleft()
+                for command in self._commands(event):
                     if held is not None:
                         if _continues(command, held):
                             held = commands.SendData(held.connection, held.data + command.data)
@@ -83,6 +86,8 @@ class _Inline:
                         yield command
                     elif self._is_done(command) and command.blocking:
                         due.append(events.HookCompleted(command))
+                if straight.opens(event) and isinstance(self._outermost, layer.Layer):
+                    self._outermost = straight.inside(self._outermost) or self._outermost
         except Exception:
             if held is not None:
                 yield held

@@ -1,0 +1,116 @@
+"""Small steps that mitmproxy takes many times for each connection, taken in fewer: the outcome is the same.
+
+- A forked context made a server, with an id of its own, only to put the other one in its place.
+- An option was copied twice each time that it was read, also where nothing of it can be changed.
+- Connections were compared by their ids, and whether both are connections was asked of an abstract class.
+- The names of a hook's members, and whether it is one at all, were looked up each time; so were those of headers.
+- The watch over silent connections was stopped by a generator for each hook.
+
+Whoever asks knows that this mitmproxy is one that this was tried with (`addons.quickening`).
+"""
+
+import copy
+import time
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from mitmproxy import connection, hooks, http, optmanager
+from mitmproxy.proxy import commands, context, events, server
+
+_UNCHANGING = (bool, int, float, str, bytes, type(None))
+_members: dict[type, tuple[str, ...]] = {}
+
+
+def _fork(self: context.Context) -> context.Context:
+    fork = context.Context.__new__(context.Context)
+    fork.client, fork.server, fork.options = self.client, self.server, self.options
+    fork.layers = self.layers.copy()
+    return fork
+
+
+def _current(self: optmanager._Option) -> object:
+    value = self._default if self.value is optmanager.unset else self.value
+    return value if value.__class__ in _UNCHANGING else copy.deepcopy(value)
+
+
+def _is_same(self: connection.Connection, other: object) -> bool:
+    return self is other or (isinstance(other, connection.Connection) and self.id == other.id)
+
+
+def _arguments(self: hooks.Hook) -> list[object]:
+    kind = self.__class__
+    names = _members.get(kind)
+    if names is None:
+        names = _members[kind] = tuple(field.name for field in fields(self))  # type: ignore[arg-type]
+    return [getattr(self, name) for name in names]
+
+
+def _new(cls: type, *_: object, **__: object) -> object:
+    return object.__new__(cls)
+
+
+def _name(key: str | bytes) -> bytes:
+    return (key if isinstance(key, bytes) else key.encode("utf-8", "surrogateescape")).lower()
+
+
+def _all(self: http.Headers, name: str | bytes) -> list[str]:
+    wanted = _name(name)
+    return [value.decode("utf-8", "surrogateescape") for field, value in self.fields if field.lower() == wanted]
+
+
+def _get(self: http.Headers, key: str | bytes, default: object = None) -> object:
+    values = _all(self, key)
+    return ", ".join(values) if values else default
+
+
+def _has(self: http.Headers, key: object) -> bool:
+    if not isinstance(key, str | bytes):
+        return False
+    wanted = _name(key)
+    return any(field.lower() == wanted for field, _ in self.fields)
+
+
+def _disarm(self: server.TimeoutWatchdog) -> server.TimeoutWatchdog:
+    return self
+
+
+def _enter(self: server.TimeoutWatchdog) -> None:
+    self.can_timeout.clear()
+    self.blocker += 1
+
+
+def _leave(self: server.TimeoutWatchdog, *_: object) -> None:
+    self.blocker -= 1
+    if self.blocker == 0:
+        self.last_activity = time.time()
+        self.can_timeout.set()
+
+
+_SHORTER: Sequence[tuple[type, str, object]] = (
+    (context.Context, "fork", _fork),
+    (optmanager._Option, "current", _current),
+    (connection.Connection, "__eq__", _is_same),
+    (hooks.Hook, "args", _arguments),
+    (commands.StartHook, "__new__", _new),
+    (events.CommandCompleted, "__new__", _new),
+    (http.Headers, "get_all", _all),
+    (http.Headers, "get", _get),
+    (http.Headers, "__contains__", _has),
+    (server.TimeoutWatchdog, "disarm", _disarm),
+    (server.TimeoutWatchdog, "__enter__", _enter),
+    (server.TimeoutWatchdog, "__exit__", _leave),
+)
+_theirs: dict[tuple[type, str], Any] = {(kind, name): vars(kind).get(name) for kind, name, _ in _SHORTER}
+
+
+def shorten(*, on: bool) -> None:
+    """Takes the shorter steps from now on, or again mitmproxy's own."""
+    for kind, name, ours in _SHORTER:
+        theirs = _theirs[kind, name]
+        if on:
+            setattr(kind, name, ours)
+        elif theirs is not None:
+            setattr(kind, name, theirs)
+        elif name in vars(kind):
+            delattr(kind, name)
