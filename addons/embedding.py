@@ -30,6 +30,7 @@ from mitmproxy.proxy.layers import tcp
 from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
 
 from addons.dispatch import Dispatch
+from addons.handshakes import Handshakes
 from addons.listeners import Listener
 from addons.quickening import quicken
 from addons.repairs import EngineFailed, repair
@@ -101,12 +102,13 @@ class Engine:
     async def start(cls, terms: Terms, program: Sequence[object]) -> "Engine":
         """Listens. Raises EngineFailed."""
         repair()
-        quicken(inline=terms.inline)
+        quick = quicken(inline=terms.inline)
         listening = [_placed(one) for one in terms.listening]
         modes = [f"regular@{one.host}:{one.port}" for one in listening]
         running, ready = master.Master(options.Options()), _Ready()
         server = proxyserver.Proxyserver()  # type: ignore[no-untyped-call]
-        ours = [core.Core(), server, _Peek(terms.decide), tlsconfig.TlsConfig()]
+        handshakes = Handshakes() if quick else tlsconfig.TlsConfig()
+        ours = [core.Core(), server, _Peek(terms.decide), handshakes]
         running.addons.add(*ours, *([block.Block()] if terms.filtered else []), *program, ready)  # type: ignore[no-untyped-call]
         running.options.update(  # type: ignore[no-untyped-call]
             mode=modes,

@@ -7,12 +7,14 @@ import ipaddress
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mitmproxy.connection import Client
 
 from store.core.base import Base
 
 
+@lru_cache(maxsize=1024)
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine by its very name (RFC 6761, section 6.3) or address."""
     name = host.strip("[]").lower().rstrip(".")

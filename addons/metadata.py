@@ -4,6 +4,7 @@ An agent that can be talked into fetching a URL must not fetch them through a re
 """
 
 import ipaddress
+from functools import lru_cache
 
 _NETWORKS = tuple(
     ipaddress.ip_network(network)
@@ -22,6 +23,7 @@ _WRAPPING = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", 
 _NAMES = ("metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal")
 
 
+@lru_cache(maxsize=1024)
 def is_metadata(host: str) -> bool:
     """Whether a name or address is one of these, however the address is wrapped (RFC 4291, 3056, 6052, 8215)."""
     name = host.strip("[]").rstrip(".").lower().partition("%")[0]

@@ -5,6 +5,9 @@
 - Connections were compared by their ids, and whether both are connections was asked of an abstract class.
 - The names of a hook's members, and whether it is one at all, were looked up each time; so were those of headers.
 - The watch over silent connections was stopped by a generator for each hook.
+- A layer asked at each command whether it is watched by somebody who debugs it, and a tunnel made a generator for each
+  that it only handed on.
+- An address was read anew to be shown in a log that nobody writes; so was a certificate that had come before.
 
 Whoever asks knows that this mitmproxy is one that this was tried with (`addons.quickening`).
 """
@@ -13,10 +16,15 @@ import copy
 import time
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
-from mitmproxy import connection, hooks, http, optmanager
-from mitmproxy.proxy import commands, context, events, server
+from mitmproxy import certs, connection, hooks, http, optmanager
+from mitmproxy.proxy import commands, context, events, layer, server, tunnel
+from mitmproxy.utils import human
+
+from addons.handshakes import certificate
 
 _UNCHANGING = (bool, int, float, str, bytes, type(None))
 _members: dict[type, tuple[str, ...]] = {}
@@ -87,7 +95,51 @@ def _leave(self: server.TimeoutWatchdog, *_: object) -> None:
         self.can_timeout.set()
 
 
-_SHORTER: Sequence[tuple[type, str, object]] = (
+def _handle(self: layer.Layer, event: events.Event) -> layer.CommandGenerator[None]:
+    if self.debug is not None:
+        yield from _theirs[layer.Layer, "handle_event"](self, event)
+        return
+    paused = self._paused
+    if paused is not None:
+        if isinstance(event, events.CommandCompleted) and event.command is paused.command:
+            yield from self._Layer__continue(event)  # type: ignore[attr-defined]
+        else:
+            self._paused_event_queue.append(event)
+        return
+    going = self._handle_event(event)
+    for command in going:
+        if command.blocking is True:
+            command.blocking = self
+            self._paused = layer.Paused(command, going)
+            yield command
+            return
+        yield command
+
+
+def _to_child(self: tunnel.TunnelLayer, event: events.Event) -> layer.CommandGenerator[None]:
+    if self.tunnel_state is tunnel.TunnelState.ESTABLISHING and not self.command_to_reply_to:
+        self._event_queue.append(event)
+        return
+    for command in self.child_layer.handle_event(event):
+        if isinstance(command, commands.ConnectionCommand) and command.connection == self.conn:
+            yield from self._handle_command(command)
+        else:
+            yield command
+
+
+@lru_cache(maxsize=1024)
+def _shown(host: str) -> str:
+    shown: str = _theirs[human, "format_address"]((host, ""))
+    return shown
+
+
+def _format_address(address: tuple[str, int] | None) -> str:
+    if address is None:
+        return "<no address>"
+    return f"{_shown(address[0])}{address[1]}"
+
+
+_SHORTER: Sequence[tuple[type | ModuleType, str, object]] = (
     (context.Context, "fork", _fork),
     (optmanager._Option, "current", _current),
     (connection.Connection, "__eq__", _is_same),
@@ -97,11 +149,15 @@ _SHORTER: Sequence[tuple[type, str, object]] = (
     (http.Headers, "get_all", _all),
     (http.Headers, "get", _get),
     (http.Headers, "__contains__", _has),
+    (layer.Layer, "handle_event", _handle),
+    (tunnel.TunnelLayer, "event_to_child", _to_child),
+    (human, "format_address", _format_address),
+    (certs.Cert, "from_pyopenssl", staticmethod(certificate)),
     (server.TimeoutWatchdog, "disarm", _disarm),
     (server.TimeoutWatchdog, "__enter__", _enter),
     (server.TimeoutWatchdog, "__exit__", _leave),
 )
-_theirs: dict[tuple[type, str], Any] = {(kind, name): vars(kind).get(name) for kind, name, _ in _SHORTER}
+_theirs: dict[tuple[type | ModuleType, str], Any] = {(kind, name): vars(kind).get(name) for kind, name, _ in _SHORTER}
 
 
 def shorten(*, on: bool) -> None:

@@ -18,7 +18,7 @@ from addons.distrust import Distrust
 from addons.embedding import Glimpse, Tally, Verdict
 from addons.keeping import ANSWERED, BARRED, Keeping, watched
 from addons.listeners import is_loopback
-from addons.options import RecorderOptions
+from addons.options import RecorderOptions, nobody
 from addons.run_tag import INSIDE, RunTag
 from addons.runs import OpenRun
 from addons.sniff import sniff
@@ -180,7 +180,7 @@ class Tunnel:
     async def _is_own(self, flow: HTTPFlow) -> bool:
         """Whether a process of the agent listens there: asked once a connection and port, in a thread."""
         host, port = flow.request.host, flow.request.port
-        if self._options.local == "record" or not is_loopback(host):
+        if self._options.local == "record" or self._options.owns_port is nobody or not is_loopback(host):
             return False
         key = (flow.client_conn.id, port)
         if key not in self._owned:
