@@ -15,17 +15,19 @@ Where mitmproxy is not one that this was tried with, it stays as it is.
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, TypeGuard
 
 from mitmproxy import version
 from mitmproxy.connection import Connection
+from mitmproxy.flow import Flow
 from mitmproxy.proxy import commands, events, layer, mode_servers
 from mitmproxy.utils import asyncio_utils
 
 from addons import relay, shortcuts, straight
+from addons.dispatch import Dispatch
 
 KNOWN = ("12", "3")
 TOGETHER_BYTES_MAX = 1 << 16
@@ -57,6 +59,22 @@ class _Quick(_Theirs):
             await super().handle_connection(connection)
         finally:
             relay.end(reader)
+
+    def begin(self, hook: commands.StartHook) -> Awaitable[None] | None:
+        """Calls a hook as far as none has to be awaited; what is then to be awaited, which does the rest."""
+        dispatch = getattr(self.master.addons.handle_lifecycle, "__self__", None)
+        waiting = dispatch.begin(hook) if isinstance(dispatch, Dispatch) else self.handle_hook(hook)
+        (told,) = hook.args()
+        if waiting is None and not (isinstance(told, Flow) and told.intercepted):
+            return None
+        return self._undisturbed(waiting, told)
+
+    async def _undisturbed(self, waiting: Awaitable[None] | None, told: object) -> None:
+        with self.timeout_watchdog.disarm():
+            if waiting is not None:
+                await waiting
+            if isinstance(told, Flow):
+                await told.wait_for_resume()  # type: ignore[no-untyped-call]
 
 
 class _Inline:
@@ -107,10 +125,13 @@ class _Inline:
 
     def _is_done(self, hook: commands.StartHook) -> bool:
         """Calls a hook; one that has to wait is answered when it is done."""
+        waiting = self._connection.begin(hook)
+        if waiting is None:
+            return True
         late = False
 
         async def call() -> None:
-            await self._connection.handle_hook(hook)
+            await waiting
             if late and hook.blocking:
                 await self._connection.server_event(events.HookCompleted(hook))
 

@@ -1,6 +1,7 @@
 """Our way to call hooks does what mitmproxy's own does, in the same order."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from mitmproxy import options
@@ -34,21 +35,37 @@ class Slow(Plain):
         self._heard.append(f"{self.name} updated")
 
 
-def manager(heard: list[str], error: type[Exception] | None) -> AddonManager:
+class Changed(Plain):
+    def update(self, flows: list[object]) -> None:
+        self._heard.append(f"{self.name} changed")
+
+
+def manager(heard: list[str], kinds: Sequence[type[Plain]], error: type[Exception] | None) -> AddonManager:
     master = Master(options.Options())
-    master.addons.add(Slow("a", heard), Plain("b", heard, error), Slow("c", heard))  # type: ignore[no-untyped-call]
+    for number, kind in enumerate(kinds):
+        master.addons.add(kind(f"{number}", heard, error if number == 1 else None))  # type: ignore[no-untyped-call]
     return master.addons
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError, AddonHalt])
-async def test_calls_and_their_order_are_those_of_mitmproxy(error: type[Exception] | None) -> None:
+@pytest.mark.parametrize("kinds", [(Slow, Plain, Slow), (Plain, Slow, Slow, Plain), (Plain, Plain, Changed)])
+async def test_calls_and_their_order_are_those_of_mitmproxy(
+    kinds: Sequence[type[Plain]], error: type[Exception] | None
+) -> None:
     theirs: list[str] = []
     ours: list[str] = []
     hook = HttpRequestHeadersHook(tflow.tflow())
-    await manager(theirs, error).handle_lifecycle(hook)
-    dispatch = Dispatch(manager(ours, error))
+    await manager(theirs, kinds, error).handle_lifecycle(hook)
+    dispatch = Dispatch(manager(ours, kinds, error))
     await dispatch.handle_lifecycle(hook)
     assert ours == theirs
-    assert ours[0] == "a"
+    assert ours[0] == "0"
     await dispatch.handle_lifecycle(hook)
     assert ours == theirs * 2
+
+
+async def test_nothing_is_awaited_where_nobody_waits() -> None:
+    heard: list[str] = []
+    hook = HttpRequestHeadersHook(tflow.tflow())
+    assert Dispatch(manager(heard, (Plain, Changed), RuntimeError)).begin(hook) is None
+    assert heard == ["0", "1", "1 changed"]
