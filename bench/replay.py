@@ -53,7 +53,8 @@ beside a client on the same machine. All connections are open before the first r
 and {many} clients there are {each} to a connection, and what a new one costs would tell more about TLS than about
 replaying. That stands in a column of its own: milliseconds of processor time each, of {many} opened at once. "edgetape
 is" says how many times as many requests edgetape serves in the same processor time; its goals are {mitmdump:.0f} times
-mitmdump, {tls:.0f} times the next best that speaks TLS, and not less than aimock in the clear.
+mitmdump, {tls:.0f} times the next best that speaks TLS, and not less than aimock in the clear. Python's modules have
+been compiled before, as pip does it when it installs a program.
 """
 
 

@@ -164,5 +164,7 @@ def _await(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 def offline() -> dict[str, str]:
-    """The environment without proxies."""
-    return {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
+    """The environment without proxies, in which Python keeps compiled modules: pip makes them when it installs."""
+    kept = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
+    return kept

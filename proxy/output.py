@@ -7,15 +7,18 @@ import sys
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from proxy.settings import Color
 from proxy.talk import Talk, colored
-from proxy.views.timeline import Mark
 
-_STYLES: dict[Mark, str] = {"good": "", "odd": "yellow", "bad": "red"}
-_GOOD: Mark = "good"
+if TYPE_CHECKING:  # most commands draw no timeline
+    from proxy.views.timeline import Mark
+
+_STYLES: dict["Mark", str] = {"good": "", "odd": "yellow", "bad": "red"}
+_GOOD: "Mark" = "good"
 _UNBOUNDED = 10_000  # a pipe has no edge to wrap at
 
 
@@ -34,7 +37,7 @@ def table(
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
     right: Sequence[int] = (),
-    marks: Sequence[Mark] | None = None,
+    marks: "Sequence[Mark] | None" = None,
 ) -> None:
     """Print rows under heads; the columns numbered in `right` are numbers; `marks` color the rows."""
     from rich.console import Console
