@@ -25,7 +25,7 @@ __all__ = [
     "secrets_of", "stored",
 ]  # fmt: skip
 
-RULES = "edgetape/redaction/3"
+RULES = "edgetape/redaction/4"
 _MEMO_MAX = 512
 _MEMO_BYTES_MAX = 4096
 

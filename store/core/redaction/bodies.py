@@ -7,13 +7,13 @@ Rules kept here:
 - In pictures, sound and archives only known secrets are looked for: their bytes are not names and values.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from store.core import frames, unpacking
 from store.core.coding import content_encoding
-from store.core.redaction import deltas, fields, structure, texts
+from store.core.redaction import clean, deltas, fields, stretches, structure, texts
 from store.core.redaction.known import Known
 from store.core.redaction.marks import MARK, WITHHELD, Redacted
 from store.core.redaction.spans import Span, without
@@ -112,18 +112,21 @@ def withheld(raw: bytes, known: Known) -> Redacted:
 def spans(content: bytes, about: Content, known: Known) -> Spans:
     """Where the secrets of a decoded body are; what is secret by place or shape is known from then on."""
     found: list[Span] = []
+    version, ours = known.version, list[Span]()
     if about.endpoint:
         found += yield from _some(structure.find(content, about.media_type, about.endpoint))
-    if not about.is_opaque:
-        found += yield from _by_type(content, about, known)
+    if about.is_opaque:
+        version = -1
+    else:
+        found += yield from _by_type(content, about, known, ours)
     for span in found:
         if span.learn:
             known.learn(span.secret, span.kind)
-    version = -1
-    while version != known.version:  # another body may have brought a secret while we paused
+    found += ours
+    while version != known.version:  # something new was found, or another body has brought a secret while we paused
         version = known.version
         for start, stop in texts.windows(len(content)):
-            found += (span for span in known.search(content, start, stop) if not in_mark(content, span))
+            found += _ours(content, known.search(content, start, stop))
             yield
     if about.is_stream:
         found += yield from deltas.find(content, known)
@@ -137,7 +140,12 @@ def in_mark(content: bytes, span: Span) -> bool:
     return mark is not None and mark.end() >= span.end
 
 
-def _by_type(content: bytes, about: Content, known: Known) -> Spans:
+def _ours(content: bytes, spans: Iterable[Span]) -> Iterator[Span]:
+    return (span for span in spans if not in_mark(content, span))
+
+
+def _by_type(content: bytes, about: Content, known: Known, ours: list[Span]) -> Spans:
+    """What is secret by place or shape. What is known by now goes into `ours`, for it is found on the same way."""
     found: list[Span] = []
     if about.media_type == fields.FORM:
         found += yield from _some(fields.pairs(content, "form"))
@@ -145,9 +153,27 @@ def _by_type(content: bytes, about: Content, known: Known) -> Spans:
         found += yield from _some(fields.parts(content, about.described))
     readable = not about.is_framed and b"\0" not in content[:1024]
     for start, stop in texts.windows(len(content)):
-        found += (texts.find if readable else texts.shaped)(content, start, stop)
+        secret, known_ones = _window(content, start, stop, known, readable=readable)
+        found += secret
+        ours += known_ones
         yield
     return found
+
+
+def _window(content: bytes, start: int, stop: int, known: Known, *, readable: bool) -> tuple[list[Span], list[Span]]:
+    """What a window holds that is secret by place or shape, and what is known. Neither is looked for again in what is
+    remembered to be clean of it.
+    """
+    key = clean.key(content, start, stop) if readable else 0
+    since = known.clean.version(key) if readable else None
+    if since == known.version:
+        return [], []
+    window = stretches.window(content, start, stop)
+    found = [] if since is not None else list((texts.within if readable else texts.shaped)(window))
+    ours = list(_ours(content, known.search(content, start, stop, window.dense)))
+    if readable and not found and not ours and known.longest <= clean.SEEN_BYTES:
+        known.clean.note(key, window, known.version)
+    return found, ours
 
 
 def _some(found: Iterable[Span | None]) -> Spans:

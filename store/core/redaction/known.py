@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 
+from store.core.redaction.clean import Clean
 from store.core.redaction.likeness import LEARNED_BYTES_MIN, is_learnable
 from store.core.redaction.marks import ISSUED, mark
 from store.core.redaction.spans import Span
@@ -24,10 +25,13 @@ _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 
 
 class Known:
-    """`version` grows when there is more to look for."""
+    """`version` grows when there is more to look for, of which no spelling is longer than `longest`; `clean` remembers
+    where nothing was found.
+    """
 
     def __init__(self, environment: Iterable[str] = ()) -> None:
-        self.version = 0
+        self.version = self.longest = 0
+        self.clean = Clean()
         self._marks: dict[bytes | tuple[str, bytes], tuple[str, bytes]] = {}
         self._secrets: dict[bytes, bytes] = {}
         self._counts: Counter[str] = Counter()
@@ -38,7 +42,7 @@ class Known:
         for value in environment:
             raw = value.encode("utf-8", "surrogateescape")
             if len(raw) >= LEARNED_BYTES_MIN:
-                self._environment[raw] = needles(raw)
+                self._environment[raw] = self._spelled(raw)
 
     def mark(self, span: Span) -> tuple[str, bytes]:
         """The class that a secret goes by, and its mark."""
@@ -72,7 +76,7 @@ class Known:
             self._passing.pop(secret, None)  # now it is sure
         if self._is_known(secret) or not (always or is_learnable(secret)):
             return
-        table[secret] = needles(secret)
+        table[secret] = self._spelled(secret)
         self.version += 1
         if len(table) > most:
             table.popitem(last=False)
@@ -82,14 +86,23 @@ class Known:
         self.learn(secret, always=True)
         return self.mark(Span(0, len(secret), kind, secret))[1]
 
-    def search(self, content: bytes, start: int, stop: int) -> Iterator[Span]:
-        """The known secrets that begin between `start` and `stop`, in any spelling."""
+    def search(self, content: bytes, start: int, stop: int, dense: bytes | None = None) -> Iterator[Span]:
+        """The known secrets that begin between `start` and `stop`, in any spelling. `dense`, of the same window, tells
+        sooner where there is none.
+        """
         for table in self._tables:
             for secret, spelled in tuple(table.items()):
                 for needle in spelled:
+                    if dense is not None and needle.core not in dense:
+                        continue
                     at = content.find(needle.raw, start, stop + len(needle.raw) - 1)
                     if at >= 0:
                         yield from _occurrences(content, at, stop, secret, needle)
+
+    def _spelled(self, secret: bytes) -> tuple[Needle, ...]:
+        spelled = needles(secret)
+        self.longest = max(self.longest, *(len(needle.raw) for needle in spelled))
+        return spelled
 
     def _is_known(self, secret: bytes) -> bool:
         return any(secret in table for table in self._tables)

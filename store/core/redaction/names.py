@@ -8,6 +8,7 @@ Rules kept here:
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from store.core.redaction.likeness import is_learnable
@@ -109,6 +110,7 @@ def may_be_credential_field(name: bytes) -> bool:
     return _QUERY_MAYBE.fullmatch(unquote_to_bytes(name)) is not None
 
 
+@lru_cache(1024)
 def member(name: bytes) -> str:
     """What the name of a JSON member, or of a variable, says of its value: "sure", "maybe" or "" for nothing."""
     plain = name.lower().replace(b"-", b"_").strip(b"_. ")

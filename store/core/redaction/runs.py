@@ -3,27 +3,27 @@
 Rules kept here:
 - What is longer than any token, such as an image in base64, is looked at where it begins and no further.
 - Reading is by bytes and by window; a window's work does not grow with the body.
+- A short beginning is no token where it is a matter of chance (`chance.py`).
 """
 
 import re
 import string
 from collections.abc import Iterator
 
+from store.core.redaction import chance, stretches
 from store.core.redaction.likeness import is_random
 from store.core.redaction.shapes import INNERS, SHAPES, Shape
 from store.core.redaction.spans import Span
+from store.core.redaction.stretches import Place, Window
 
-RUN_BYTES_MIN = 16
-RUN_BYTES_MAX = 512
+RUN_BYTES_MAX = stretches.OVER_BYTES - 1
 _BEFORE_BYTES = 16  # a token may begin before its longest run: `ya29.`, `hvs.`
 
-_TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/="
-_KIND = bytes(ord("x") if byte in _TOKEN else ord(" ") for byte in range(256))
-_LONG_ENOUGH = b"x" * RUN_BYTES_MIN
-
 # A token begins where a word begins; an escape (\n, \u003d, %20) glues no letter to it. In base64 nothing begins.
-_WORD = re.compile(rb"[A-Za-z0-9_+-]\Z")
-_ESCAPE = re.compile(rb"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})\Z")
+_ESCAPE = re.compile(rb"\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}")
+_ESCAPE_BYTES_MAX = 6
+_LONG_BYTES = 1024
+_GLUED = bytes(byte if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"_+-") else 32 for byte in range(256))
 
 
 def _by_head() -> dict[bytes, list[tuple[Shape, re.Pattern[bytes]]]]:
@@ -49,67 +49,95 @@ def _either(words: list[str]) -> str:
 _SHAPES = _by_head()
 _HEADS = sorted(_SHAPES, key=len, reverse=True)
 _HINT = re.compile(_either([head.decode() for head in _HEADS]).encode())
+# A word that begins with a head. What goes before it is told by one byte first, for there are few such in a run.
+_BEGIN = re.compile(
+    rb"[^A-Za-z0-9_+-](?=HEAD|(?<=\\)(?:[nrtbf]|u[0-9A-Fa-f]{4})HEAD|(?<=%)[0-9A-Fa-f]{2}HEAD)".replace(
+        b"HEAD", _HINT.pattern
+    )
+)
 _BEGINNING_WITH = {first: [head for head in _HEADS if head[0] == first] for first in {head[0] for head in _HEADS}}
+_HEADS_OF_TWO = frozenset(head for head in _HEADS if len(head) == 2)
+# Of a head with other bytes among its first three, what goes before them is the whole word.
+_BEGINNINGS = frozenset(head.translate(_GLUED).split()[0][:3] for head in _HEADS if len(head) > 2)
 # One byte of each word is no letter: what has it nowhere has the word nowhere, which shows sooner.
 _INNERS = [
     (inner, re.compile(inner.whole.encode()), inner.word.strip(string.ascii_letters.encode())[:1]) for inner in INNERS
 ]
 
 
-def find(content: bytes, start: int, stop: int) -> Iterator[Span]:
-    """The tokens of known shapes in the runs that begin between `start` and `stop`."""
-    window = content[start : stop + RUN_BYTES_MAX + 1]
-    yield from _inner(content, window, start, stop)
-    kinds = window.translate(_KIND)
-    at = 0
-    if start and content[start - 1 : start].translate(_KIND) == b"x":
-        at = kinds.find(b" ")  # the run that crosses the border belongs to the window before
-    last = start - _BEFORE_BYTES
-    while 0 <= at < stop - start:
-        at = kinds.find(_LONG_ENOUGH, at)
-        if not 0 <= at < stop - start:
+def find(window: Window) -> Iterator[Span]:
+    """The tokens of known shapes in the runs of a window."""
+    yield from _inner(window)
+    last = 0
+    for place, limit in _zones(window):
+        for at in _begins(window.content, max(last, place), limit):
+            span = _token(window.content, at, limit) if at >= last else None
+            if span is not None:
+                yield span
+                last = span.end
+
+
+def _zones(window: Window) -> Iterator[Place]:
+    """Where tokens may begin: in each run and shortly before it, as one where they touch."""
+    begin = end = -1
+    last = window.start - _BEFORE_BYTES
+    for at, stop in window.runs:
+        place = max(last, at - _BEFORE_BYTES, 0)
+        last = stop
+        if place > end:
+            if end >= 0:
+                yield begin, end
+            begin = place
+        end = stop if stop - at <= RUN_BYTES_MAX else at + _BEFORE_BYTES
+    if end >= 0:
+        yield begin, end
+
+
+def _begins(content: bytes, place: int, limit: int) -> Iterator[int]:
+    """The places between two where a word begins with a head, and perhaps others, in order."""
+    first = max(0, place - _ESCAPE_BYTES_MAX)
+    if limit - place > _LONG_BYTES:
+        text = content[first:limit].replace(b"\\n", b"  ").replace(b"\\r", b"  ")
+        if b"\\" not in text and b"%" not in text:
+            at = first
+            for word in text.translate(_GLUED).split(b" "):
+                if (word[:2] in _HEADS_OF_TWO or word[:3] in _BEGINNINGS) and at >= place:
+                    yield at
+                at += len(word) + 1
             return
-        end = kinds.find(b" ", at + RUN_BYTES_MIN)
-        end = end if end >= 0 else len(kinds)
-        limit = end if end - at <= RUN_BYTES_MAX else at + _BEFORE_BYTES
-        for span in _within(content, max(last, start + at - _BEFORE_BYTES, 0), start + limit):
-            yield span
-            last = span.end
-        last = max(last, start + end)
-        at = end
+    if not place:
+        yield 0
+    for begin in _BEGIN.finditer(content, first, limit):
+        if begin.end() >= place:
+            yield begin.end()
+        escape = _ESCAPE.match(content, begin.start())
+        if escape is not None and escape.end() >= place:
+            yield escape.end()
 
 
-def _within(content: bytes, place: int, limit: int) -> Iterator[Span]:
-    """The tokens that begin between two places."""
-    hint = _HINT.search(content, place, limit)
-    while hint is not None:
-        at = hint.start()
-        before = content[max(0, at - 6) : at]
-        span = None
-        if not _WORD.search(before) or _ESCAPE.search(before):
-            span = _token(content, at)
-        if span is not None:
-            yield span
-        hint = _HINT.search(content, span.end if span is not None else at + 1, limit)
-
-
-def _token(content: bytes, at: int) -> Span | None:
+def _token(content: bytes, at: int, limit: int) -> Span | None:
+    if _HINT.match(content, at, limit) is None:
+        return None
     for head in _BEGINNING_WITH[content[at]]:
         if content.startswith(head, at):
             for shape, rest in _SHAPES[head]:
                 found = rest.match(content, at + len(head))
                 if found is not None and (not shape.odd or is_random(found[0])):
-                    return Span(at, found.end(), shape.kind, content[at : found.end()], learn=True)
+                    whole = Span(at, found.end(), shape.kind, content[at : found.end()], learn=True)
+                    return None if chance.is_chance(content, whole, shape, head) else whole
     return None
 
 
-def _inner(content: bytes, window: bytes, start: int, stop: int) -> Iterator[Span]:
+def _inner(window: Window) -> Iterator[Span]:
+    content, start, stop = window.content, window.start, window.stop
     for inner, whole, sign in _INNERS:
-        at = window.find(inner.word) if sign in window else -1
-        while 0 <= at < stop - start:
-            place = start + at
-            found = whole.search(content, max(0, place - inner.before), place + RUN_BYTES_MAX)
-            if found is not None and found.start() <= place < found.end():
+        # Each lies in a stretch, or ends before one.
+        if sign not in window.dense or inner.word not in window.dense:
+            continue
+        at = content.find(inner.word, start, stop + len(inner.word) - 1)
+        while at >= 0:
+            found = whole.search(content, max(0, at - inner.before), at + RUN_BYTES_MAX)
+            if found is not None and found.start() <= at < found.end():
                 begin = found.start() + (2 if content[found.start() - 1 : found.start()] == b"%" else 0)
                 yield Span(begin, found.end(), inner.kind, content[begin : found.end()], learn=True)
-            at = window.find(inner.word, at + len(inner.word))
+            at = content.find(inner.word, at + len(inner.word), stop + len(inner.word) - 1)

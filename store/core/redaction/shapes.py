@@ -15,13 +15,16 @@ _W = r"[A-Za-z0-9_-]"
 class Shape:
     """`heads` are the literal beginnings, with spaces between them; `rest` is a regular expression for what follows.
 
-    `odd` says that what follows must look random, too: the beginning alone is common.
+    `odd` says that what follows must look random, too: the beginning alone is common. `common` says that it
+    occurs by chance in base64, `near` is a word that must stand shortly before it (`chance.py`).
     """
 
     kind: str
     heads: str
     rest: str
     odd: bool = False
+    common: bool = False
+    near: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,9 @@ SHAPES = (
     Shape("firecrawl", "fc-", _run(32), odd=True),
     Shape("jina", "jina_", _run(20)),
     Shape("pinecone", "pcsk_", _run(20)),
-    Shape("google", "AIza", _run(30)),
+    Shape("google", "AIza", _run(30), common=True),
     Shape("google", "ya29.", _run(20)),
-    Shape("google", "1//0", _run(30)),
+    Shape("google", "1//0", _run(30), common=True),
     Shape("google", "GOCSPX-", _run(20)),
     Shape("aws", "AKIA ASIA ABIA ACCA", r"[A-Z2-7]{16}(?![A-Za-z0-9])"),
     Shape("aws", "ABSKQmVkcm9ja0FQSUtleS", _run(60, "[A-Za-z0-9+/=]")),
@@ -70,7 +73,7 @@ SHAPES = (
     Shape("github", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", _run(36)),
     Shape("gitlab", "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glsoat- glagent- glimt- gloas- glffct-", _run(20)),
     Shape("gitlab", "GR1348941", _run(20)),
-    Shape("atlassian", "ATATT3 ATBB ATCTT3", _run(20, "[A-Za-z0-9_=-]"), odd=True),
+    Shape("atlassian", "ATATT3 ATBB ATCTT3", _run(20, "[A-Za-z0-9_=-]"), odd=True, common=True),
     Shape("npm", "npm_", _run(36)),
     Shape("pypi", "pypi-AgE", _run(50)),
     Shape("rubygems", "rubygems_", _run(48, "[a-f0-9]")),
@@ -91,11 +94,11 @@ SHAPES = (
     Shape("onepassword", "ops_eyJ", _run(20, "[A-Za-z0-9+/=_-]")),
     Shape("onepassword", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-?){4,6}"),
     Shape("age", "AGE-SECRET-KEY-1", _run(50, "[A-Z0-9]")),
-    Shape("alibaba", "LTAI", _run(16, "[A-Za-z0-9]"), odd=True),
-    Shape("artifactory", "AKCp", _run(69, "[A-Za-z0-9]")),
-    Shape("artifactory", "cmVmd", r"[A-Za-z0-9]{59}(?![A-Za-z0-9+/=])"),
+    Shape("alibaba", "LTAI", _run(16, "[A-Za-z0-9]"), odd=True, common=True),
+    Shape("artifactory", "AKCp", _run(69, "[A-Za-z0-9]"), common=True),
+    Shape("artifactory", "cmVmd", r"[A-Za-z0-9]{59}(?![A-Za-z0-9+/=])", common=True),
     Shape("authress", "sc_ ext_ scauth_ authress_", r"\w{5,30}\.\w{4,6}\.acc[_-]" + _run(40, "[a-z0-9+/_=.-]")),
-    Shape("clickhouse", "4b1d", r"[A-Za-z0-9]{38}(?![A-Za-z0-9+/=])", odd=True),
+    Shape("clickhouse", "4b1d", r"[A-Za-z0-9]{38}(?![A-Za-z0-9+/=])", odd=True, common=True),
     Shape("cloudflare", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{146}(?![a-f0-9])"),
     Shape("defined", "dnkey-", _run(70, "[A-Za-z0-9=_-]")),
     Shape("harness", "pat. sat.", r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}(?![A-Za-z0-9])"),
@@ -108,8 +111,8 @@ SHAPES = (
     Shape("sonar", "squ_ sqp_ sqa_", _run(36)),
     Shape("sourcegraph", "sgp_", _run(36)),
     Shape("yandex", "t1.", r"[A-Z0-9a-z_-]{8,256}={0,2}\.[A-Z0-9a-z_-]{60,256}={0,2}"),
-    Shape("yandex", "AQVN", r"[A-Za-z0-9_-]{35,38}(?![A-Za-z0-9_-])"),
-    Shape("yandex", "YC", r"[A-Za-z0-9_-]{38}(?![A-Za-z0-9_-])", odd=True),
+    Shape("yandex", "AQVN", r"[A-Za-z0-9_-]{35,38}(?![A-Za-z0-9_-])", common=True),
+    Shape("yandex", "YC", r"[A-Za-z0-9_-]{38}(?![A-Za-z0-9_-])", odd=True, near=b"yandex", common=True),
     # observation
     Shape("grafana", "glsa_ glc_", _run(30, "[A-Za-z0-9_+/=]")),
     Shape("grafana", "eyJrIjoi", r"[A-Za-z0-9]{70,400}={0,3}(?![A-Za-z0-9+/=.])"),
@@ -127,12 +130,12 @@ SHAPES = (
     Shape("stripe", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", _run(10)),
     Shape("stripe", "whsec_ sk_", _run(20), odd=True),
     Shape("square", "sq0atp- sq0csp- sq0idp-", _run(22)),
-    Shape("square", "EAAA", r"[A-Za-z0-9_-]{40,60}(?![A-Za-z0-9_-])", odd=True),
+    Shape("square", "EAAA", r"[A-Za-z0-9_-]{40,60}(?![A-Za-z0-9_-])", odd=True, common=True),
     Shape("plaid", "access-sandbox- access-development- access-production-", r"[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}"),
     Shape("gocardless", "live_", r"[A-Za-z0-9_=-]{40}(?![A-Za-z0-9_=-])", odd=True),
     Shape("lob", "live_ test_ live_pub_ test_pub_", r"[a-f0-9]{31,35}(?![A-Za-z0-9])"),
     Shape("duffel", "duffel_test_ duffel_live_", _run(43, "[A-Za-z0-9_=-]")),
-    Shape("facebook", "EAAM EAAC", _run(100, "[A-Za-z0-9]")),
+    Shape("facebook", "EAAM EAAC", _run(100, "[A-Za-z0-9]"), common=True),
     Shape("twitter", "A" * 22, r"[A-Za-z0-9%]{80,100}(?![A-Za-z0-9%])", odd=True),
     Shape("dropbox", "sl.", _run(130, "[A-Za-z0-9=_-]")),
     Shape("adobe", "p8e-", r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
@@ -140,7 +143,7 @@ SHAPES = (
     Shape("intra", "s-s4t2ud- s-s4t2af-", r"[a-f0-9]{64}(?![A-Za-z0-9])"),
     Shape("shopify", "shpat_ shpca_ shppa_ shpss_", _run(32, "[a-fA-F0-9]")),
     Shape("shippo", "shippo_live_ shippo_test_", _run(40, "[a-f0-9]")),
-    Shape("easypost", "EZAK EZTK", _run(54, "[A-Za-z0-9]")),
+    Shape("easypost", "EZAK EZTK", _run(54, "[A-Za-z0-9]"), common=True),
     Shape("flutterwave", "FLWPUBK_TEST- FLWSECK_TEST-", _run(12)),
     Shape("airtable", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{64}(?![A-Za-z0-9])"),
     Shape("hubspot", "pat-na pat-eu", r"\d-" + _run(30)),

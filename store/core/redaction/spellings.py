@@ -4,8 +4,10 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote_from_bytes, quote_plus
+
+from store.core.redaction import stretches
 
 _ESCAPED = re.compile(rb"%[0-9A-F]{2}")
 
@@ -13,13 +15,17 @@ _ESCAPED = re.compile(rb"%[0-9A-F]{2}")
 @dataclass(frozen=True, slots=True)
 class Needle:
     """Bytes to look for; `before` and `after` are how many bytes next to them hold a part of the secret, too.
-    `padded` says that the equals signs which may follow belong to it.
+    `padded` says that the equals signs which may follow belong to it; `core` is what of them a stretch must hold.
     """
 
     raw: bytes
     before: int = 0
     after: int = 0
     padded: bool = False
+    core: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "core", stretches.core(self.raw))
 
 
 def needles(secret: bytes) -> tuple[Needle, ...]:
