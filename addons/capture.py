@@ -238,7 +238,7 @@ class Capture:
         if isinstance(message, Request) and expects(message):
             return False  # whether its body ever comes is for the server to say
         if said.isdecimal():
-            return int(said) <= self._options.whole_bytes_max
+            return int(said) <= min(self._options.whole_bytes_max, self._options.body_bytes_max)
         # A request without a length has no body, unless it is chunked; over HTTP/2 only its method tells.
         bodiless = isinstance(message, Request) and not (message.is_http2 and message.method in _WITH_BODY)
         return bodiless and "transfer-encoding" not in message.headers
