@@ -31,6 +31,7 @@ from store.ticket import Ticket
 BATCH_WORK_MAX = 64
 BATCH_S_MAX = 0.010
 UNHURRIED_S = 0.020
+HURRIED_WORK = 8  # queued behind a transaction: an agent alone never has so many
 
 type Apply = Callable[[Connection], Appended | None]
 type Prepare = Callable[[], Apply]
@@ -175,7 +176,7 @@ class Committer:
         try:
             with explained(self._path), transaction(self._connection):
                 applied += [prepared.work for prepared in batch if self._apply(prepared)]
-                self._logs.flush(self._connection)
+                self._logs.flush(self._connection, hurried=self._queue.qsize() >= HURRIED_WORK)
         except EdgetapeError as error:
             self._failing = True
             self._logs.rollback()

@@ -113,11 +113,11 @@ class LiveLogs:
         for run, first in self._touched.items():
             self._live[run].log.undo(marks.logs.get(run, first))
 
-    def flush(self, connection: Connection) -> None:
-        """Stores what was added, before the commit."""
+    def flush(self, connection: Connection, *, hurried: bool = False) -> None:
+        """Stores what was added, before the commit; `hurried` when much more waits already."""
         self.additions.write(connection)
         for run in self._touched:
-            self._flush(connection, run)
+            self._flush(connection, run, hurried=hurried)
 
     def commit(self) -> None:
         """All that was flushed is on disk."""
@@ -160,8 +160,8 @@ class LiveLogs:
             raise StoreUnusable(f"a long body differs by {left} bytes from what it was")
         return place
 
-    def _flush(self, connection: Connection, run: str) -> None:
-        change = self._live[run].log.flush()
+    def _flush(self, connection: Connection, run: str, *, hurried: bool = False) -> None:
+        change = self._live[run].log.flush(hurried=hurried)
         connection.executemany(
             "DELETE FROM blocks WHERE run = ? AND number = ?", [(run, number) for number in change.gone]
         )

@@ -8,6 +8,7 @@ Rules kept here:
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from store.splices.recipe import Copy
@@ -23,7 +24,7 @@ _PROBE_REACH_BYTES = 4096
 
 # Between the elements of a JSON array of objects; where a body has few of them, at line ends, raw or JSON-escaped.
 _ELEMENTS = re.compile(rb"\},\s*\{")
-_LINES = re.compile(rb"\n|\\n")
+_LINES = (b"\n", b"\\n")
 _ANCHOR_REACH_BYTES = 4096
 _LINES_EVERY = 4  # lines are many; what a line says decides whether it is one, so both bodies keep the same
 
@@ -154,14 +155,30 @@ class _Search:
 
 
 def _keys(content: bytes) -> Keys:
-    keys = _keys_at(_ELEMENTS, content, 1)
-    return keys if len(keys) * _ANCHOR_REACH_BYTES >= len(content) else _keys_at(_LINES, content, _LINES_EVERY)
+    limit = max(0, len(content) - KEY_BYTES)
+    keys = _keys_at((found.start() for found in _ELEMENTS.finditer(content, 0, limit)), content, 1)
+    if len(keys) * _ANCHOR_REACH_BYTES >= len(content):
+        return keys
+    return _keys_at(_line_ends(content, limit), content, _LINES_EVERY)
 
 
-def _keys_at(pattern: re.Pattern[bytes], content: bytes, every: int) -> Keys:
+def _line_ends(content: bytes, limit: int) -> list[int]:
+    # Looked for one kind after the other, which is three times as fast as an expression that knows both.
+    found: list[int] = []
+    for end in _LINES:
+        first = len(found)
+        at = content.find(end, 0, limit)
+        while at >= 0:
+            found.append(at)
+            at = content.find(end, at + 1, limit)
+        if 0 < first < len(found):
+            found.sort()
+    return found
+
+
+def _keys_at(anchors: Iterable[int], content: bytes, every: int) -> Keys:
     keys: Keys = {}
-    for anchor in pattern.finditer(content, 0, max(0, len(content) - KEY_BYTES)):
-        at = anchor.start()
+    for at in anchors:
         key = hash(content[at : at + KEY_BYTES])
         if not key % every:
             keys.setdefault(key, at)

@@ -4,7 +4,8 @@ Rules kept here:
 - A frame holds at most 2 MiB of the log, so that is what a reader decompresses at most to reach one byte of it.
 - A block ends with a flush: the blocks of its frame up to it, in order, give all bytes up to its end. Blocks of one
   frame that follow one another are one block when their contents are joined.
-- What hardly compresses, such as an image in base64, stands in frames of its own: no time is spent on it.
+- What hardly compresses, such as an image in base64, stands in frames of its own: no time is spent on it. Neither is
+  on what comes while the writer is behind (`hurried`): that is compressed harder when the run is closed.
 - Two forms, one format. Live: a block a commit, frames of 1 MiB and small tables, for many runs are open at once.
   Sealed: blocks of 128 KiB, frames of 2 MiB, compressed harder.
 """
@@ -28,6 +29,9 @@ _HARD_BYTES_MAX = 1 << 24  # from where on time counts more than the last few pe
 _DENSE_BYTES_MIN = 1 << 16
 _DENSE_PERCENT = 70
 _DENSE = zstandard.ZstdCompressionParameters.from_level(1, window_log=_LIVE_WINDOW_LOG)
+_HURRIED = zstandard.ZstdCompressionParameters.from_level(1, window_log=_LIVE_WINDOW_LOG)
+_HURRIED_BYTES = 1 << 15  # of less than that there is no time to be gained
+_HURRIED_BYTES_MIN = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +75,16 @@ class Stream:
         self._frame = number
         self._frame_bytes = 0
         self._frame_bytes_max = frame_bytes_max
-        self._dense = False
+        self._used = parameters
         self._compressor: zstandard.ZstdCompressionObj | None = None
 
-    def blocks(self, raw: bytes) -> list[Block]:
+    def blocks(self, raw: bytes, *, hurried: bool = False) -> list[Block]:
         """The next bytes of the log as blocks: one, unless they are more than a frame holds; none for none."""
         most = self._frame_bytes_max
-        return [self._block(raw[at : at + most]) for at in range(0, len(raw), most)]
+        return [self._block(raw[at : at + most], hurried=hurried) for at in range(0, len(raw), most)]
 
-    def _block(self, raw: bytes) -> Block:
-        compressor = self._compressor_for(raw)
+    def _block(self, raw: bytes, *, hurried: bool) -> Block:
+        compressor = self._compressor_for(raw, self._parameters_for(raw, hurried=hurried))
         content = compressor.compress(raw) + compressor.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
         block = Block(Span(self.number, self.start, len(raw), self._frame), content)
         self.number += 1
@@ -88,12 +92,20 @@ class Stream:
         self._frame_bytes += len(raw)
         return block
 
-    def _compressor_for(self, raw: bytes) -> "zstandard.ZstdCompressionObj":
-        dense = _is_dense(raw)
-        if self._compressor is None or self._frame_bytes + len(raw) > self._frame_bytes_max or dense != self._dense:
-            parameters = _DENSE if dense else self._parameters
+    def _parameters_for(self, raw: bytes, *, hurried: bool) -> zstandard.ZstdCompressionParameters:
+        if _is_dense(raw):
+            return _DENSE
+        if self._used is _HURRIED and self._frame_bytes < _HURRIED_BYTES_MIN:
+            return _HURRIED  # a frame for every other block would cost more than it gives
+        return _HURRIED if hurried and len(raw) >= _HURRIED_BYTES else self._parameters
+
+    def _compressor_for(
+        self, raw: bytes, parameters: zstandard.ZstdCompressionParameters
+    ) -> "zstandard.ZstdCompressionObj":
+        full = self._frame_bytes + len(raw) > self._frame_bytes_max
+        if self._compressor is None or full or parameters is not self._used:
             self._compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-            self._frame, self._frame_bytes, self._dense = self.number, 0, dense
+            self._frame, self._frame_bytes, self._used = self.number, 0, parameters
         return self._compressor
 
 

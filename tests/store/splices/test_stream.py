@@ -128,3 +128,29 @@ def test_a_missing_block_and_foreign_bytes_are_malformed() -> None:
 def test_a_range_outside_the_log_is_malformed(offset: int, length: int) -> None:
     with pytest.raises(Malformed):
         rows_of([b"12345"]).log().read(offset, length)
+
+
+def test_what_comes_in_a_hurry_is_compressed_less_hard_and_sealed_as_hard_as_all() -> None:
+    pieces = [TEXT[at : at + 60_000] for at in range(0, 1_200_000, 60_000)]
+    log, usual, hurried = b"".join(pieces), Rows(), Rows()
+    for rows, hurry in ((usual, False), (hurried, True)):
+        live = stream.live()
+        for piece in pieces:
+            rows.add(live.blocks(piece, hurried=hurry))
+        read = rows.log()
+        assert read.read(0, read.end) == log
+    assert hurried.stored_bytes < usual.stored_bytes * 1.3
+    assert [stored for _, stored in hurried.stored.values()] != [stored for _, stored in usual.stored.values()]
+    tight = Rows()
+    tight.add(stream.sealed(hurried.log().read, len(log), level=3))
+    assert tight.stored_bytes < usual.stored_bytes * 1.2
+
+
+def test_a_writer_that_has_caught_up_compresses_as_usual_before_long() -> None:
+    live, frames = stream.live(), list[int]()
+    for number in range(20):
+        (block,) = live.blocks(TEXT[number * 60_000 : (number + 1) * 60_000], hurried=number in (2, 4))
+        frames.append(block.span.frame)
+    assert sorted(set(frames)) == [0, 2, 7]  # no frame of its own for each block that came in a hurry
+    (short,) = live.blocks(b"short", hurried=True)
+    assert short.span.frame == 7
