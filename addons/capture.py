@@ -3,19 +3,17 @@
 Rules kept here:
 - A body of known length up to `whole_bytes_max` is held until it is recorded; anything else streams through a tee.
 - Every request gets exactly one outcome, whatever happens to it; what mitmproxy forgets is swept up.
-- Only raw content is read, never `.content` or `.text`: those decode.
 """
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable
 
 from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow, Request, Response
 from mitmproxy.tls import TlsData
 
-from addons import redaction
+from addons import sight
 from addons.failures import Side, ended, error_kind
 from addons.flows import Live
 from addons.interim import expects
@@ -23,13 +21,12 @@ from addons.keeping import ANSWERED, BARRED, UNRECORDED, Keeping, answer, watche
 from addons.options import RecorderOptions
 from addons.repairs import FAULT_SIDE
 from addons.run_tag import TAG
-from addons.spool import MEMORY_BYTES_MAX
 from addons.tee import Tee
 from addons.tunnel import PASSED
-from store.core.draft import Draft
 from store.core.model import Ended, ErrorKind
-from store.core.redaction.stream import Stream
-from store.writer import Part
+from store.drafting.scribe import Part
+from store.drafting.seen import Answer, Upload
+from store.spool import MEMORY_BYTES_MAX
 
 SWEEP_AFTER_S = 1.0
 
@@ -85,7 +82,7 @@ class Capture:
             return
         live.first_byte_ns = time.monotonic_ns()
         endless = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        bodiless = redaction.framing(flow, response) == "none"
+        bodiless = sight.framing(flow, response) == "none"
         if not bodiless and (endless or not self._is_short(response)):
             live.answer = self._tee(live, "answer", response)
             response.stream = live.answer
@@ -99,7 +96,7 @@ class Capture:
         if live.answer is not None and live.answer.failure is not None:
             raise live.answer.failure
         live.ending = True
-        await self._keep(live, live.answer, redaction.response_draft(live, self.keeping.counts, response, "complete"))
+        await self._keep(live, live.answer, sight.answer(live, response, "complete"))
         self.keeping.counts.exchanges += 1
         live.ending = False
         self.keeping.flows.answered(live)
@@ -158,8 +155,7 @@ class Capture:
         return Live(flow, run, sent.headers.fields, sent.scheme, sent.host, sent.port)
 
     async def _record_request(self, live: Live, body: bytes, *, streaming: bool = False) -> None:
-        draft = await redaction.request_draft(live, self.keeping.counts, body, streaming=streaming)
-        live.request = await self.keeping.keep(live.run, draft)
+        live.request = await self.keeping.keep(live.run, sight.request(live, body, streaming=streaming))
         live.handed_ns = time.monotonic_ns()
 
     async def _refuse(self, live: Live, why: str) -> None:
@@ -169,22 +165,20 @@ class Capture:
         await self._record_request(live, b"", streaming=streaming)
         if streaming:
             await self._record_upload(live, "refused_by_policy")
-        await self.keeping.keep(live.run, redaction.error_draft(live, "refused", why), live.request)
+        await self.keeping.keep(live.run, sight.failure(live, "refused", why), live.request)
         self.keeping.counts.exchanges += 1
         self.keeping.flows.end(live.flow)
         answer(live.flow, 403, "Forbidden", why)
 
     async def _record_upload(self, live: Live, how: Ended) -> None:
         live.upload_ended = True
-        await self._keep(live, live.upload, redaction.upload_draft(live, how))
+        await self._keep(live, live.upload, sight.upload(live, how))
 
-    async def _keep(self, live: Live, tee: Tee | None, draft: Awaitable[Draft]) -> None:
-        """Appends an event. While that of a long body is written, it is in memory whole: one of them at a time."""
+    async def _keep(self, live: Live, tee: Tee | None, seen: Answer | Upload) -> None:
+        """Appends an event. While that of a long body is written, it may be in memory whole: one of them at a time."""
         long = tee is not None and tee.seen_bytes > MEMORY_BYTES_MAX
         async with self._long if long else contextlib.nullcontext():
-            ticket = await self.keeping.keep(live.run, await draft, live.request)
-            if long:
-                await ticket
+            await self.keeping.keep(live.run, seen, live.request)
 
     async def _end_badly(self, live: Live, message: str) -> None:
         live.ending = True
@@ -198,10 +192,10 @@ class Capture:
             return
         response = live.flow.response
         if live.first_byte_ns and response is not None:
-            await self._keep(live, live.answer, redaction.response_draft(live, self.keeping.counts, response, how))
+            await self._keep(live, live.answer, sight.answer(live, response, how))
         else:
-            draft = redaction.error_draft(live, self._kind(live, side, message), message)
-            await self.keeping.keep(live.run, draft, live.request)
+            failure = sight.failure(live, self._kind(live, side, message), message)
+            await self.keeping.keep(live.run, failure, live.request)
         self.keeping.counts.exchanges += 1
         self.keeping.flows.end(live.flow)
 
@@ -244,18 +238,14 @@ class Capture:
         return bodiless and "transfer-encoding" not in message.headers
 
     def _tee(self, live: Live, part: Part, response: Response | None = None) -> Tee:
-        stream: Stream | None = None
+        head = response
 
         def give_on(piece: bytes) -> None:
-            nonlocal stream
-            if stream is None:
-                stream = redaction.pieces(live, response)
-                if response is not None:
-                    head = redaction.answer_head(live, response, decoded=stream.is_decoded)
-                    self.keeping.piece(live, "head", head)
-            redacted = stream.feed(piece)
-            if redacted.content:
-                self.keeping.piece(live, part, redacted)
+            nonlocal head
+            if head is not None:
+                self.keeping.piece(live, "head", sight.head(live.flow, head))
+                head = None
+            self.keeping.piece(live, part, piece)
 
         said = response.headers.get("content-length", "") if response is not None else ""
         length = int(said) if said.isdecimal() else None

@@ -11,12 +11,12 @@ from addons.keeping import ANSWERED, Keeping, watched
 from addons.listeners import Listeners
 from addons.run_tag import TAG
 from addons.runs import OpenRun
-from store.core import rpc
 from store.core.control import calls
 from store.core.control.calls import CALL_BYTES_MAX, Noted, Passed, Said, Spawned, Wanted
 from store.core.draft import Sheet
-from store.core.model import Note, Value
-from store.core.redact import Content, drained, stored
+from store.core.model import Value
+from store.core.redact import stored
+from store.drafting import seen
 from store.fresh import fresh
 
 CONTROL = "edgetape.control"  # in flow.metadata: the request is for us
@@ -25,7 +25,6 @@ CONTROL = "edgetape.control"  # in flow.metadata: the request is for us
 CUT_BYTES_MIN = 16 * CALL_BYTES_MAX
 
 _JSON = "application/json"
-_NOTE = Content(_JSON.encode())
 
 
 class Control:
@@ -84,15 +83,12 @@ class Control:
         _tell(flow, Said(200, given))
 
     async def _note(self, flow: HTTPFlow, run: OpenRun, noted: Noted) -> None:
-        sheet = Sheet()
-        body = drained(run.redactor.body_steps(noted.content, _NOTE))
-        await self.keeping.keep(run, sheet.draft(Note(kind=noted.kind, body=sheet.apart(body, _JSON))))
+        await self.keeping.keep(run, seen.Claim(kind=noted.kind, content=noted.content))
         _tell(flow, Said(201, calls.noted(noted.kind)))
 
     async def _pass(self, flow: HTTPFlow, run: OpenRun, passed: Passed) -> None:
-        body = drained(run.redactor.body_steps(passed.message, _NOTE))
-        said = rpc.message(passed.message)
-        await self.keeping.keep(run, rpc.draft(run.redactor, passed.server, passed.direction, said, body))
+        message = seen.Passed(server=passed.server, direction=passed.direction, message=passed.message)
+        await self.keeping.keep(run, message)
         _tell(flow, Said(201, calls.forwarded()))
 
     async def _spawn(self, flow: HTTPFlow, run: OpenRun, spawned: Spawned) -> None:

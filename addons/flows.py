@@ -8,10 +8,8 @@ from mitmproxy.http import HTTPFlow
 
 from addons.runs import OpenRun, Runs
 from addons.tee import Tee
-from store.labels.dialect import RequestLabels
+from store.drafting.seen import Pairs
 from store.ticket import Ticket
-
-type Pairs = tuple[tuple[bytes, bytes], ...]
 
 
 @dataclass(slots=True)
@@ -25,7 +23,6 @@ class Counts:
     refused: int = 0
     failures: int = 0
     cut: int = 0
-    unlabelled: int = 0
     distrusted: dict[str, int] = field(default_factory=dict)
     last_failure: str = ""
 
@@ -47,8 +44,6 @@ class Live:
     upload: Tee | None = None
     upload_ended: bool = False
     answer: Tee | None = None
-    labels: RequestLabels | None = None
-    endpoint: str = ""
     ending: bool = False
     answered: bool = False
     stopped: bool = False
@@ -85,6 +80,8 @@ class Flows:
         if live is not None:
             for tee in live.tees:
                 tee.close()
+            if live.request is not None:
+                self._runs.forget(live.request)
             self._runs.release(live.run)
         self._look()
 

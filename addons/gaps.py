@@ -9,7 +9,6 @@ Rules kept here:
 
 import asyncio
 import contextlib
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -19,7 +18,6 @@ from store.core.errors import EdgetapeError
 from store.core.event import timestamp
 from store.core.model import Gap
 from store.core.redact import stored
-from store.journal import Appended
 
 RETRY_S = 1.0
 
@@ -97,11 +95,11 @@ class Gaps:
         self._telling.add(run)
         loop, as_told = asyncio.get_running_loop(), replace(due)
 
-        def told(done: Future[Appended | None]) -> None:
+        def told(error: Exception | None) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended: nobody asks any more
-                loop.call_soon_threadsafe(self._told, run, as_told, done.exception() is None)
+                loop.call_soon_threadsafe(self._told, run, as_told, error is None)
 
-        self._runs.write(run, due.draft()).done.add_done_callback(told)
+        self._runs.write(run, due.draft()).when_done(told)
 
     async def settle(self) -> None:
         """Opens a run for what is lost of those that could not be opened, where the store takes one now."""

@@ -2,7 +2,8 @@
 
 Rules kept here:
 - strict: a hook goes on when its event is on disk. group: it goes on at once, and a failure is noticed at the next
-  event; from then on every event is waited for until one succeeds. So it is while the writer is far behind.
+  event; from then on every event is waited for until one succeeds. So it is while the writer is far behind, and with
+  what is large.
 - What cannot be recorded does not happen: a request that has not left gets a 503, an answer that has not begun is
   replaced by one, and anything already under way is cut. Where it is told to, it lets traffic pass instead while the
   store fails; a fault of ours, such as in redaction, stops it all the same.
@@ -16,7 +17,6 @@ import contextlib
 import functools
 import json
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from typing import Protocol
 
 from mitmproxy.connection import Server
@@ -29,10 +29,9 @@ from addons.run_tag import TAG
 from addons.runs import OpenRun, Runs, Tag
 from store.core.draft import Draft
 from store.core.errors import StoreUnusable
-from store.core.redact import Redacted
-from store.journal import Appended
-from store.ticket import Ticket
-from store.writer import Part
+from store.drafting.scribe import Part
+from store.drafting.seen import Piece, Sight
+from store.ticket import Ticket, Told
 
 # In flow.metadata: we answered this flow ourselves; it passes unrecorded, the store having failed.
 ANSWERED = "edgetape.answered"
@@ -65,39 +64,39 @@ class Keeping:
         """Another way with traffic that the store does not take from now on."""
         self._passes = options.on_store_failure == "pass"
 
-    async def keep(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
+    async def keep(self, run: OpenRun, said: Draft | Sight, after: Ticket | None = None) -> Ticket:
         """Appends an event. Raises StoreUnusable when it, or the one that it comes after, is known not to be there."""
         if self.passing:
             raise StoreUnusable(self.counts.last_failure)  # nobody waits for a store that is known to fail
-        if after is not None and after.done.done():
-            after.result(0)
-        ticket = self.runs.append(run, draft, after)
-        if self._strict or self._suspect or self.runs.is_behind:
+        if after is not None and after.error is not None:
+            raise after.error
+        ticket = self.runs.append(run, said, after)
+        large = not isinstance(said, Draft) and said.is_large
+        if self._strict or self._suspect or large or self.runs.is_behind:
             await ticket
             self._suspect = False
         else:
-            ticket.done.add_done_callback(self._noticing(run))
+            ticket.when_done(self._noticing(run))
         return ticket
 
     def keep_later(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> None:
         """Appends an event that nobody can wait for any more."""
-        self.runs.append(run, draft, after).done.add_done_callback(self._noticing(run))
+        self.runs.append(run, draft, after).when_done(self._noticing(run))
 
-    def piece(self, live: Live, part: Part, redacted: Redacted) -> None:
+    def piece(self, live: Live, part: Part, piece: Piece) -> None:
         """Keeps a piece of a stream that is still open; the agent's connection is cut when that fails. Where traffic
         may pass, nothing is lost by it: the whole comes at the end.
         """
         loop = asyncio.get_running_loop()
 
-        def check(done: Future[Appended | None]) -> None:
-            error = done.exception()
+        def check(error: Exception | None) -> None:
             if error is not None and not self._passes:
                 with contextlib.suppress(RuntimeError):  # the loop has ended
                     loop.call_soon_threadsafe(self._missed, live.run, error)
                     loop.call_soon_threadsafe(self.drop, live.flow.client_conn.id)
 
         if live.request is not None and not self.passing:
-            self.runs.piece(live.run, live.request, part, redacted).done.add_done_callback(check)
+            self.runs.piece(live.run, live.request, part, piece).when_done(check)
 
     def failed(self, error: BaseException) -> None:
         """Counts a failure of ours."""
@@ -152,12 +151,11 @@ class Keeping:
                 flow.kill()  # type: ignore[no-untyped-call]
             self.drop(flow.client_conn.id)
 
-    def _noticing(self, run: OpenRun) -> Callable[[Future[Appended | None]], None]:
-        """Sees, in the writer's thread, that an event which nobody waits for is not there."""
+    def _noticing(self, run: OpenRun) -> Told:
+        """Sees, in whatever thread tells of it, that an event which nobody waits for is not there."""
         loop = asyncio.get_running_loop()
 
-        def notice(done: Future[Appended | None]) -> None:
-            error = done.exception()
+        def notice(error: Exception | None) -> None:
             if error is not None:
                 self._suspect = True
                 with contextlib.suppress(RuntimeError):  # the loop has ended: nobody asks any more

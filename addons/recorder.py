@@ -18,8 +18,8 @@ from store.core.draft import Draft
 from store.core.errors import EdgetapeError, UnknownRun
 from store.core.model import CloseReason, RunOpen
 from store.core.redact import Redactor
+from store.drafting.scribe import Scribe
 from store.scratch import Scratch
-from store.writer import Writer
 
 __all__ = ["Counts", "EngineFailed", "NoAuthority", "Recorder", "RecorderOptions"]
 
@@ -43,12 +43,12 @@ class Standing:
 
 
 class Recorder:
-    """One listener; one a process at a time. The writer stays the caller's, who closes it after `stop`."""
+    """One listener; one a process at a time. The scribe stays the caller's, who closes it after `stop`."""
 
-    def __init__(self, writer: Writer, options: RecorderOptions) -> None:
+    def __init__(self, scribe: Scribe, options: RecorderOptions) -> None:
         self.counts = Counts()
         self._options = options
-        self._runs = Runs(writer, options)
+        self._runs = Runs(scribe, options)
         self._flows = Flows(self._runs)
         self._keeping = Keeping(self._runs, self._flows, self.counts, options)
         self._listeners = Listeners()

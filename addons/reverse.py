@@ -9,12 +9,12 @@ Rules kept here:
 
 from mitmproxy.http import Headers, HTTPFlow
 
-from addons.flows import Pairs
 from addons.keeping import Keeping, answer, watched
 from addons.listeners import Listeners
 from addons.run_tag import SAID
 from store.core.base import addressed
 from store.core.control.calls import is_ours
+from store.drafting.seen import Pairs
 
 
 class Reverse:

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow
 
-from addons.flows import Pairs
 from addons.listeners import Listeners
 from addons.options import RecorderOptions
 from addons.runs import Tag
 from store.core.baggage import member, trace
 from store.core.base import Addressed
 from store.core.credentials import TOKEN_HEADER, credentials
+from store.drafting.seen import Pairs
 
 TAG = "edgetape.tag"  # in flow.metadata: the Tag of a request
 SAID = "edgetape.said"  # in flow.metadata: what the request's path said for us, where a port stands for a server

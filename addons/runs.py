@@ -18,12 +18,11 @@ from store.core.control.calls import Spawned
 from store.core.draft import Draft, Sheet
 from store.core.errors import InvalidEvent
 from store.core.model import Agent, CloseReason, Parent, Policies, RunOpen, RunSpawn
-from store.core.redact import RULES, Redacted, Redactor, stored
-from store.labels.own import NO_RULES, OwnRules
+from store.core.redact import RULES, Redactor, stored
+from store.drafting.scribe import Part, Scribe
+from store.drafting.seen import Piece, Sight
+from store.labels.own import NO_RULES
 from store.ticket import Ticket
-from store.writer import Part, Writer
-
-WAITING_MAX = 256
 
 type Heard = Callable[[str, Mapping[str, str | int]], None]
 """Is told what happened, and about what: never anything that an agent or a server said."""
@@ -55,14 +54,12 @@ class Tag:
 
 @dataclass(slots=True, eq=False)
 class OpenRun:
-    """A run that may still be written to. `held` counts what is going on in it, `own` are the operator's rules."""
+    """A run that may still be written to. `held` counts what is going on in it."""
 
     id: str
     keys: tuple[Key, ...]
-    redactor: Redactor
     last: Ticket
     closes_when_idle: bool
-    own: OwnRules = NO_RULES
     held: int = 0
     closed: bool = False
     timer: asyncio.TimerHandle | None = field(default=None, repr=False)
@@ -100,8 +97,8 @@ class About:
 class Runs:
     """All open runs of one recorder. `before` is told of a run that something is about to be written into."""
 
-    def __init__(self, writer: Writer, options: RecorderOptions) -> None:
-        self._writer = writer
+    def __init__(self, scribe: Scribe, options: RecorderOptions) -> None:
+        self._scribe = scribe
         self._options = options
         self._by_key: dict[Key, OpenRun] = {}
         self._adopted: OpenRun | None = None
@@ -146,32 +143,36 @@ class Runs:
                 return None
             return await self._open_child(tag, parent, by_id=True, labels=wanted.labels)
 
-    def append(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
+    def append(self, run: OpenRun, said: Draft | Sight, after: Ticket | None = None) -> Ticket:
         """Appends to a run. Raises InvalidEvent when it has been closed meanwhile."""
         if run.closed:
             raise InvalidEvent("the run was closed before its traffic ended")
         self.before(run)
-        run.last = self.write(run, draft, after)
+        run.last = self.write(run, said, after)
         return run.last
 
-    def write(self, run: OpenRun, draft: Draft, after: Ticket | None = None) -> Ticket:
+    def write(self, run: OpenRun, said: Draft | Sight, after: Ticket | None = None) -> Ticket:
         """The same, of which nobody is told before."""
-        return self._writer.append(run.id, draft, after=after)
+        return self._scribe.append(run.id, said, after=after)
 
     @property
     def is_behind(self) -> bool:
         """Whether more waits to be written than may be lost, or kept in memory."""
-        return self._writer.waiting > WAITING_MAX
+        return self._scribe.is_behind
 
     def means(self, tag: Tag, run: OpenRun) -> bool:
         """Whether a tag means that run."""
         return tag.key in run.keys
 
-    def piece(self, run: OpenRun, request: Ticket, part: Part, redacted: Redacted) -> Ticket:
+    def piece(self, run: OpenRun, request: Ticket, part: Part, piece: Piece) -> Ticket:
         """Keeps a piece of an open stream of a run. Raises InvalidEvent when it has been closed meanwhile."""
         if run.closed:
             raise InvalidEvent("the run was closed before its traffic ended")
-        return self._writer.piece(run.id, request, part, redacted)
+        return self._scribe.piece(run.id, request, part, piece)
+
+    def forget(self, ticket: Ticket) -> None:
+        """Nothing more will belong to what that is the ticket of."""
+        self._scribe.forget(ticket)
 
     def hold(self, run: OpenRun) -> None:
         """Something goes on in the run: it is not idle."""
@@ -197,7 +198,7 @@ class Runs:
         """Ends a run and waits until that is on disk. Raises StoreUnusable."""
         self.before(run)
         self._forget(run)
-        await self._writer.close_run(run.id, reason, exit_code=exit_code)
+        await self._scribe.close_run(run.id, reason, exit_code=exit_code)
         self.heard("run.closed", {"run": run.id, "reason": reason})
 
     async def close_all(self, reason: CloseReason) -> None:
@@ -220,7 +221,7 @@ class Runs:
         draft = run_draft(tag.name, named, self._about(tag, labels), redactor)
         run = self._open(draft, tag, redactor, closes_when_idle=True, by_id=by_id)
         if parent is not None:
-            genesis = digest.genesis_prev(self._writer.origin, run.id).hex()
+            genesis = digest.genesis_prev(self._scribe.origin, run.id).hex()
             self.append(parent, Draft(RunSpawn(child=run.id, genesis=genesis)))
         await self._opened(run)
         return run
@@ -235,9 +236,9 @@ class Runs:
         self, draft: Draft, tag: Tag, redactor: Redactor, *, closes_when_idle: bool, by_id: bool = False
     ) -> OpenRun:
         """`by_id`: without a name it goes by its id alone."""
-        id_, ticket = self._writer.open_run(draft)
+        id_, ticket = self._scribe.open_run(draft, redactor, self._options.own_rules)
         keys = (Tag(id_, tenant=tag.tenant).key, *(() if by_id and not tag.name else (tag.key,)))
-        run = OpenRun(id_, keys, redactor, ticket, closes_when_idle, self._options.own_rules)
+        run = OpenRun(id_, keys, ticket, closes_when_idle)
         self._by_key.update(dict.fromkeys(keys, run))
         self.heard("run.opened", {"run": id_, "name": self.told(tag.name), "tenant": tag.tenant})
         return run

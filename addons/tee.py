@@ -10,15 +10,15 @@ Rules kept here:
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from addons.spool import Spool
 from store.core.chunks import Chunk
+from store.drafting.seen import Body
+from store.spool import Spool
 
 PIECE_S_MAX = 0.250
 PIECE_BYTES_MAX = 64 * 1024
-LONG_BYTES = 16 << 20
 
 type GiveOn = Callable[[bytes], None]
 
@@ -40,7 +40,6 @@ class Tee:
         self._length = length
         self._room = bytes_max
         self._give_on = give_on
-        self._folder = folder
         self._kept = Spool(folder)
         self._chunks: list[tuple[int, int]] = []  # bytes, microseconds
         self._waiting: list[bytes] = []
@@ -59,39 +58,13 @@ class Tee:
             return []
         return piece
 
-    @property
-    def content(self) -> bytes:
-        """What is kept: all that came, up to the limit. Raises StoreUnusable."""
-        return self._kept.content
-
-    @property
-    def is_long(self) -> bool:
-        """Whether what is kept is more than should be in memory."""
-        return self._kept.length > LONG_BYTES
-
-    @property
-    def kept_bytes(self) -> int:
-        """How much is kept."""
-        return self._kept.length
-
-    @property
-    def pieces(self) -> Callable[[], Iterator[bytes]]:
-        """What gives all that is kept, in pieces, in any thread, and also once this is closed."""
-        return self._kept.taken()
-
-    def spool(self) -> Spool:
-        """A further place outside of memory, where this one is."""
-        return Spool(self._folder)
-
-    @property
-    def truncated(self) -> bool:
-        """Whether more came than is kept."""
-        return self._room < 0
-
-    @property
-    def chunks(self) -> Sequence[Chunk]:
-        """The pieces of what is kept, as they came."""
-        return [Chunk(length, wait_us) for length, wait_us in self._chunks]
+    def body(self) -> Body:
+        """What is kept: all that came, up to the limit, and the pieces that it came in. Raises StoreUnusable."""
+        chunks = tuple(Chunk(length, wait_us) for length, wait_us in self._chunks)
+        cut_bytes = self.seen_bytes if self._room < 0 else 0
+        if self._kept.is_in_memory:
+            return Body(content=self._kept.content, chunks=chunks, cut_bytes=cut_bytes)
+        return Body(taken=self._kept.taken(), length=self._kept.length, chunks=chunks, cut_bytes=cut_bytes)
 
     def close(self) -> None:
         """Gives nothing on any more, and keeps nothing."""

@@ -21,15 +21,16 @@ from addons.listeners import is_loopback
 from addons.options import RecorderOptions, nobody
 from addons.run_tag import INSIDE, RunTag
 from addons.runs import OpenRun
+from addons.sight import raw
 from addons.sniff import sniff
-from store.core.draft import Draft, Sheet
+from store.core.draft import Draft
 from store.core.errors import InvalidEvent
-from store.core.model import TunnelClose, TunnelOpen
+from store.core.model import TunnelClose
+from store.drafting.seen import Reason
+from store.drafting.seen import Tunnel as SeenTunnel
 from store.ticket import Ticket
 
 PASSED = "edgetape.passed"  # in flow.metadata: passes through unrecorded, as part of a tunnel
-
-type Reason = Literal["excluded", "pinned", "local", "cleartext_h2", "not_http", "upgrade"]
 
 
 @dataclass(slots=True)
@@ -146,6 +147,7 @@ class Tunnel:
                 self.keeping.keep_later(one.run, Draft(facts), one.ticket)
             except InvalidEvent as error:  # the run was closed first
                 self.keeping.failed(error)
+            self.keeping.runs.forget(one.ticket)
             self.keeping.runs.release(one.run)
 
     def clients_of(self, run: OpenRun) -> list[str]:
@@ -163,9 +165,8 @@ class Tunnel:
 
     async def _begin(self, client: Client, host: str, port: int, reason: Reason) -> _Open:
         run = await self.keeping.runs.of(self._tags.said_by(client))
-        sheet = Sheet()
-        facts = TunnelOpen(host=sheet.text(run.redactor.plain(host)), port=port, reason=reason)
-        opened = _Open(run, await self.keeping.keep(run, sheet.draft(facts)), host, port)
+        seen = SeenTunnel(host=raw(host), port=port, reason=reason)
+        opened = _Open(run, await self.keeping.keep(run, seen), host, port)
         self._open.setdefault(client.id, []).append(opened)
         self.keeping.runs.hold(run)
         self.keeping.counts.tunnels += 1

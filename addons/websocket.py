@@ -2,9 +2,10 @@
 
 from mitmproxy.http import HTTPFlow
 
-from addons import redaction
+from addons import sight
 from addons.keeping import UNRECORDED, Keeping, watched
 from store.core.websocket import BROKEN_OFF
+from store.drafting.seen import Message
 
 
 class WebSocket:
@@ -23,10 +24,8 @@ class WebSocket:
             return
         message = flow.websocket.messages[-1]
         flow.websocket.messages.clear()  # mitmproxy would keep them all
-        draft = await redaction.message_draft(
-            live, message.content, from_agent=message.from_client, is_text=message.is_text
-        )
-        await self.keeping.keep(live.run, draft, live.request)
+        seen = Message(content=message.content, from_agent=message.from_client, is_text=message.is_text)
+        await self.keeping.keep(live.run, seen, live.request)
 
     @watched
     async def websocket_end(self, flow: HTTPFlow) -> None:
@@ -34,8 +33,6 @@ class WebSocket:
         live, socket = self.keeping.flows.get(flow), flow.websocket
         if live is None or socket is None:
             return
-        draft = redaction.goodbye_draft(
-            live, socket.close_code or BROKEN_OFF, socket.close_reason or "", socket.closed_by_client
-        )
-        await self.keeping.keep(live.run, draft, live.request)
+        code, why = socket.close_code or BROKEN_OFF, socket.close_reason or ""
+        await self.keeping.keep(live.run, sight.goodbye(code, why, socket.closed_by_client), live.request)
         self.keeping.flows.end(flow)

@@ -275,10 +275,10 @@ class Ledger:
         return self._newest
 
     def _watch(self, ticket: Ticket) -> Ticket:
-        def note(done: Any) -> None:  # noqa: ANN401  # concurrent.futures gives callbacks a bare Future
-            self.failure = self.failure or done.exception()
+        def note(error: Exception | None) -> None:
+            self.failure = self.failure or error
 
-        ticket.done.add_done_callback(note)
+        ticket.when_done(note)
         return ticket
 
 

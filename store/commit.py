@@ -55,12 +55,13 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class Rhythm:
     """What is done without being asked: `due()` is the work that is to be done in `wait_s()` seconds; `committed` is
-    told of every commit.
+    told of every commit, `settled` when the tickets of what was done together are answered.
     """
 
     wait_s: Callable[[], float]
     due: Callable[[], Work]
     committed: Callable[[], None]
+    settled: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +88,31 @@ class Committer:
         self._thread.start()
 
     def submit(
-        self, prepare: Prepare, afterwards: Afterwards | None = None, *, alone: bool = False, adds: bool = False
+        self,
+        prepare: Prepare,
+        afterwards: Afterwards | None = None,
+        *,
+        alone: bool = False,
+        adds: bool = False,
+        ticket: Ticket | None = None,
     ) -> Ticket:
-        """Queues work, as `Work` describes it."""
-        work = Work(prepare, afterwards, alone, adds, Ticket(self._hurry.set))
+        """Queues work, as `Work` describes it; its ticket may be there already."""
+        work = Work(prepare, afterwards, alone, adds, ticket or Ticket(self._hurry.set))
         with self._gate:
             if not self._stopped:
                 self._queue.put(work)
                 return work.ticket
-        work.ticket.done.set_exception(StoreUnusable("the writer is closed: nothing more is recorded"))
+        work.ticket.settle(StoreUnusable("the writer is closed: nothing more is recorded"))
         return work.ticket
+
+    def hurry(self) -> None:
+        """Somebody waits for what is queued."""
+        self._hurry.set()
+
+    @property
+    def is_within(self) -> bool:
+        """Whether whoever asks is the writer's thread."""
+        return threading.get_ident() == self._thread.ident
 
     @property
     def waiting(self) -> int:
@@ -121,6 +137,7 @@ class Committer:
             batch, going_on = self._gather()
             if batch:
                 self._commit(batch)
+            self._rhythm.settled()
             del batch  # the next wait may be long, and the bodies of the last commit with it
 
     def _gather(self) -> tuple[list[_Prepared], bool]:
@@ -147,7 +164,7 @@ class Committer:
             try:
                 batch.append(_Prepared(work, work.prepare()))
             except Exception as error:  # noqa: BLE001  # one bad draft must not end the recording of all others
-                work.ticket.done.set_exception(_told(error))
+                work.ticket.settle(_told(error))
             # What runs afterwards speaks of everything that is on disk then: nothing may stand behind it.
             if work.afterwards or work.alone or len(batch) >= BATCH_WORK_MAX or time.monotonic() > until:
                 return batch, True
@@ -182,8 +199,8 @@ class Committer:
             self._logs.rollback()
             for prepared in batch:
                 prepared.work.ticket.placed = None
-                if not prepared.work.ticket.done.done():
-                    prepared.work.ticket.done.set_exception(error)
+                if not prepared.work.ticket.is_done:
+                    prepared.work.ticket.settle(error)
             return
         self._failing = False
         self._logs.commit()
@@ -210,8 +227,8 @@ class Committer:
                 raise _told(error) from error
             self._logs.undo(marks)
             self._logs.additions.write(self._connection)  # what is read next must find it
-            ticket.done.set_exception(_told(error))
-        return not ticket.done.done()
+            ticket.settle(_told(error))
+        return not ticket.is_done
 
     @contextmanager
     def _apart(self) -> Iterator[None]:
@@ -233,9 +250,9 @@ class Committer:
                 with explained(self._path):
                     work.afterwards(self._connection)
         except Exception as error:  # noqa: BLE001  # see above
-            work.ticket.done.set_exception(_told(error))
+            work.ticket.settle(_told(error))
         else:
-            work.ticket.done.set_result(work.ticket.placed)
+            work.ticket.settle()
 
 
 def _told(error: Exception) -> EdgetapeError:

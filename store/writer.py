@@ -3,21 +3,20 @@
 Every method returns at once with a Ticket; the work is done in order by the writer's own thread.
 """
 
-import concurrent.futures
+import contextlib
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 import store
-from store import arrival, database, journal, log, pending, recovery, sealing
+from store import arrival, database, journal, log, pending, recovery
 from store import erasure as erasing
 from store.adoption import adopt
 from store.arrival import Arrival
 from store.cadence import Cadence
-from store.commit import Afterwards, Apply, Committer, Rhythm, Work
+from store.commit import Afterwards, Apply, Committer, Rhythm
 from store.compactor import Compactor
 from store.core import leaf
 from store.core.draft import Draft
@@ -32,11 +31,13 @@ from store.identifier import new_run_id
 from store.keys import Signer
 from store.lease import taken
 from store.livelogs import LiveLogs
+from store.sealer import Sealer
 from store.ticket import Ticket
 from store.vault import Vault
 
-type Part = Literal["upload", "head", "answer"]
 type Change = Callable[[Connection, str], object]
+type Drafting = Callable[[], Draft]
+type Redaction = Callable[[], Redacted]
 
 
 class Writer:
@@ -44,9 +45,8 @@ class Writer:
 
     def __init__(self, folder: Path, connection: Connection, signer: Signer, cadence: Cadence) -> None:
         self.origin = signer.origin
-        self.signing_failure: EdgetapeError | None = None
         self.unrecovered: dict[str, Exception] = {}
-        self._signer = signer
+        self._sealer = Sealer(signer, cadence)
         self.vault = Vault(signer.folder, signer.origin)
         self.vault.store_key(connection)
         self._leases = folder / "leases"
@@ -54,7 +54,8 @@ class Writer:
         self._opened_ns: dict[str, int] = {}
         self._announced = False
         self._cadence = cadence
-        rhythm = Rhythm(cadence.wait_s, self._due, cadence.committed)
+        self.settled: Callable[[], None] = lambda: None  # is called when what was done together is answered
+        rhythm = Rhythm(cadence.wait_s, self._sealer.due, cadence.committed, self._settled)
         self._logs = LiveLogs(self.vault)
         self._committer = Committer(connection, folder / database.FILE_NAME, self._logs, rhythm)
         self._compactor = Compactor(folder, self.vault, self._committer)
@@ -79,21 +80,36 @@ class Writer:
             writer._adopt().result()
             writer._committer.submit(lambda: lambda _: None, erasing.tidy_if_due).result()
         except EdgetapeError:
-            writer._end()
+            writer.leave()
             raise
         # Waited for, so that no event is ever seen in a store that nothing signs.
-        concurrent.futures.wait([writer._checkpoint_or_say().done])
+        with contextlib.suppress(EdgetapeError):
+            writer._checkpoint_or_say().result()
         return writer
+
+    @property
+    def signing_failure(self) -> EdgetapeError | None:
+        """Why the log is not signed."""
+        return self._sealer.failure
 
     @property
     def waiting(self) -> int:
         """How much was asked for and is not begun yet."""
         return self._committer.waiting
 
-    def open_run(self, draft: Draft) -> tuple[str, Ticket]:
-        """Opens a run: its id (UUIDv7, RFC 9562), and the ticket of event 0. `draft.facts` is a RunOpen."""
+    def hurry(self) -> None:
+        """Somebody waits for what was asked for."""
+        self._committer.hurry()
+
+    @property
+    def is_within(self) -> bool:
+        """Whether whoever asks is the writer's thread."""
+        return self._committer.is_within
+
+    def open_run(self, draft: Draft, run: str = "") -> tuple[str, Ticket]:
+        """Opens a run: its id (UUIDv7, RFC 9562), or the one given, and the ticket of event 0, which is a RunOpen."""
         self._announce()
-        run = new_run_id()
+        run = run or new_run_id()
         self._opened_ns[run] = time.monotonic_ns()
 
         def prepare() -> Apply:
@@ -107,13 +123,23 @@ class Writer:
 
         return run, self._committer.submit(prepare)
 
-    def append(self, run: str, draft: Draft, *, after: Ticket | None = None) -> Ticket:
-        """Appends an event. `after` is the ticket of the request, or tunnel, that it belongs to: it names its seq.
+    def append(
+        self,
+        run: str,
+        drafted: Draft | Drafting,
+        *,
+        after: Ticket | None = None,
+        ticket: Ticket | None = None,
+    ) -> Ticket:
+        """Appends an event, or what will be drafted when its turn comes; of that no body is too long for memory.
+        `after` is the ticket of the request, or tunnel, that it belongs to: it names its seq. The answer may go to a
+        `ticket` that is there already.
 
         An outcome takes the pending pieces of its request with it.
         """
 
         def prepare() -> Apply:
+            draft = drafted if isinstance(drafted, Draft) else drafted()
             if isinstance(draft.facts, RunOpen | RunClose):
                 raise InvalidEvent("open_run and close_run write the ends of a run")
             weighed = journal.weighed(draft)
@@ -124,21 +150,23 @@ class Writer:
                 raise InvalidEvent(f"no {weighed.members['type']} belongs to another event")
             return lambda connection: self._append(connection, run, weighed, link, after)
 
-        return self._committer.submit(prepare, alone=draft.is_long, adds=not draft.is_long)
+        alone = isinstance(drafted, Draft) and drafted.is_long
+        return self._committer.submit(prepare, alone=alone, adds=not alone, ticket=ticket)
 
-    def piece(self, run: str, request: Ticket, part: Part, redacted: Redacted) -> Ticket:
-        """Keeps a piece of a stream that is still open, until its outcome is appended.
+    def piece(self, run: str, request: Ticket, part: str, redacted: Redacted | Redaction) -> Ticket:
+        """Keeps a piece of a stream that is still open, until its outcome is appended; or what will be left of it by
+        redaction when its turn comes.
 
         `head` is the JSON of a `store.recovery.AnswerHead`.
         """
 
         def prepare() -> Apply:
+            content = (redacted if isinstance(redacted, Redacted) else redacted()).content
             if part == "head":
-                recovery.answer_head(redacted.content)
-            return apply
-
-        def apply(connection: Connection) -> None:
-            pending.keep(connection, self._logs, run, request.seq, part, redacted.content)
+                recovery.answer_head(content)
+            return lambda connection: (
+                pending.keep(connection, self._logs, run, request.seq, part, content) if content else None
+            )
 
         return self._committer.submit(prepare, adds=True)
 
@@ -166,7 +194,7 @@ class Writer:
         """Notes the head of every run that has grown, and signs the log. Its ticket raises KeyUnavailable when that
         fails.
         """
-        return self._committer.submit(lambda: _apply_heads, self._sign)
+        return self._committer.submit(self._sealer.heads, self._sealer.sign)
 
     def erase(self, erasure: Erasure, *, tidy: bool = True) -> Ticket:
         """Erases bodies of a run; and all traces of them in the store's files, unless `tidy` is to follow.
@@ -195,11 +223,15 @@ class Writer:
         if self._announced:
             self._log(leaf.RecorderStop(recorder=self._lease.owner))
             self._checkpoint_or_say()
-        self._end()
+        self.leave()
 
-    def _end(self) -> None:
+    def leave(self) -> None:
+        """The same without a word, as a crash would: its open runs are for the next writer to end."""
         self._committer.stop()
         self._lease.release()
+
+    def _settled(self) -> None:
+        self.settled()
 
     def _append(
         self, connection: Connection, run: str, weighed: journal.Weighed, link: str, after: Ticket
@@ -219,8 +251,7 @@ class Writer:
         dead: bool = False,
     ) -> journal.Appended:
         now = self._clock(run)
-        partial = recovery.close_requests(connection, self._logs, run, now)
-        facts = journal.closing(reason, partial, exit_code, dead=dead)
+        facts = journal.closing(reason, recovery.close_requests(connection, self._logs, run, now), exit_code, dead=dead)
         return journal.close_run(connection, self._logs, run, facts, now)
 
     def _after_close(self, connection: Connection, run: str) -> None:
@@ -255,45 +286,13 @@ class Writer:
         return self._change(lambda connection, ts: log.append(connection, ts, facts))
 
     def _checkpoint_or_say(self) -> Ticket:
-        return self._remembered(self.checkpoint())
-
-    def _remembered(self, ticket: Ticket) -> Ticket:
-        def remember(_: object) -> None:
-            error = ticket.done.exception()
-            if isinstance(error, EdgetapeError):
-                self.signing_failure = error
-
-        ticket.done.add_done_callback(remember)
-        return ticket
-
-    def _sign(self, connection: Connection) -> None:
-        sealing.sign(connection, self._signer)
-        self._cadence.sealed()
-        self.signing_failure = None  # what could not be signed before is signed now
-
-    def _due(self) -> Work:
-        """The checkpoint that nobody asked for; none is made over a log that is signed already."""
-
-        def sign_if_grown(connection: Connection) -> None:
-            if sealing.is_sealed(connection):
-                self._cadence.sealed()
-            else:
-                self._sign(connection)
-
-        self._cadence.begun()
-        work = Work(lambda: _apply_heads, sign_if_grown)
-        self._remembered(work.ticket)
-        return work
+        return self._sealer.remembered(self.checkpoint())
 
     def _clock(self, run: str) -> journal.Now:
         opened_ns = self._opened_ns.get(run)
         # A run that another recorder opened goes on at its last event's time: journal.append takes the later of both.
         mono_us = 0 if opened_ns is None else (time.monotonic_ns() - opened_ns) // 1000
         return journal.Now(_now(), mono_us)
-
-
-def _apply_heads(connection: Connection) -> None:
-    journal.note_heads(connection, _now())
 
 
 def _now() -> str:

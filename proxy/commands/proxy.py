@@ -87,10 +87,10 @@ def command(context: click.Context, **given: Unpack["Given"]) -> int:
         as_json=given["as_json"],
     )
     rounds = anchoring.rounds_of(shared, now, talk.warn)
-    with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
+    with contextlib.closing(rounds), upkeep.scribe(talk, shared) as scribe:
         rounds.begin()
         pace.settle()
-        service = Service(writer, recorder, rules, keeper, admin)
+        service = Service(scribe, recorder, rules, keeper, admin)
         counts = run(talk, service.run())
     keeper.ended(counts.exchanges, counts.tunnels)
     if counts.distrusted:

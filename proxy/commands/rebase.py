@@ -86,10 +86,10 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
         authority = Authority.open_or_create(shared.authority)
         recorder = recorder_options(shared, given, old.introduction.bases)
         plan = Plan(old.revived.argv, old.introduction, recorder, in_force(shared), freeze)
-        with upkeep.opened(talk, shared) as writer:
+        with upkeep.scribe(talk, shared) as scribe:
             warn_of_proxy(talk, os.environ)
             pace.settle()
-            recording = run_loop(talk, record(plan, writer, authority))
+            recording = run_loop(talk, record(plan, scribe, authority))
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code

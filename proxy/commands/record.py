@@ -123,11 +123,11 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given), open_ports)
         unanchored: list[tuple[str, str]] = []
         rounds = anchoring.rounds_of(shared, given, lambda *said: unanchored.append(said))
-        with contextlib.closing(rounds), upkeep.opened(talk, shared) as writer:
+        with contextlib.closing(rounds), upkeep.scribe(talk, shared) as scribe:
             rounds.begin()
             warn_of_proxy(talk, os.environ)
             pace.settle()
-            recording = run(talk, record(plan, writer, authority))
+            recording = run(talk, record(plan, scribe, authority))
     except AgentNotStarted as error:
         talk.error(str(error), error.hint)
         return error.exit_code

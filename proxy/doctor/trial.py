@@ -18,6 +18,7 @@ from proxy.doctor.clients import ABSENT, CLIENTS, Client, clients_of
 from proxy.doctor.probe import probing
 from proxy.words import shown
 from store.authority import Authority
+from store.drafting.desk import Desk
 from store.exchange import exchanges
 from store.labels.classify import RULES
 from store.ownership import ProcessTree, owns_connection
@@ -87,8 +88,8 @@ async def tried(
                 durability="group",
                 owns_connection=lambda port, to_port: owns_connection(tree, port, to_port),
             )
-            with contextlib.closing(Writer.open(folder / "store", folder / "keys")) as writer:
-                recorder = Recorder(writer, options)
+            with contextlib.closing(Desk(Writer.open(folder / "store", folder / "keys"))) as desk:
+                recorder = Recorder(desk, options)
                 await recorder.start()
                 try:
                     draft = run_open(Introduction(), ("edgetape", "doctor"), Path.cwd(), {}, RULES)

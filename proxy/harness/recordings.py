@@ -26,7 +26,6 @@ from proxy.views.silence import Noticed, likely_cause
 from store.authority import Authority
 from store.core import redact
 from store.labels.classify import RULES
-from store.policies import note
 from store.reader import Reader
 
 WORKFLOW = "pytest"
@@ -48,7 +47,7 @@ class Recordings:
     def __init__(self, talk: Talk, shared: Shared, terms: Terms) -> None:
         self._talk, self._shared, self._by = talk, shared, terms.by
         self._closing = contextlib.ExitStack()
-        self._writer = self._closing.enter_context(upkeep.opened(talk, shared))
+        self._scribe = self._closing.enter_context(upkeep.scribe(talk, shared))
         self._authority = Authority.open_or_create(shared.authority)
         self._token = secrets.token_urlsafe(16)
         self._test: TestProcess | None = None
@@ -62,13 +61,13 @@ class Recordings:
             owns_port=lambda port: self._test is not None and self._test.owns(port),
             owns_connection=lambda port, to: self._test is not None and self._test.connects(port, to),
         )
-        self._recorder = Recorder(self._writer, told)
+        self._recorder = Recorder(self._scribe, told)
         self._going: dict[str, _Going] = {}
 
     async def start(self) -> None:
         """Listens. Raises what a recorder raises that cannot."""
         await self._recorder.start()
-        await note(self._writer, in_force(self._shared))
+        await self._scribe.note(in_force(self._shared))
 
     async def begin(self, wish: Record, outfits: Outfits) -> tuple[str, int, dict[str, str | None]]:
         """The id of the run, the recorder's port, and what the test's environment needs to reach it."""
@@ -96,7 +95,7 @@ class Recordings:
         """
         going, counts = self._going.pop(run), self._recorder.counts
         await self._recorder.close_run(run, "agent_exit", 0 if keep else 1)
-        await self._writer.checkpoint()  # what is exported is signed
+        await self._scribe.checkpoint()  # what is exported is signed
         with Reader.open(self._shared.store, self._shared.keys) as reader:
             steps = reader.run(run).steps
         cause = counts.last_failure if counts.failures > going.failures else ""

@@ -18,8 +18,7 @@ from proxy.service.metrics import Snapshot
 from proxy.sessions.end import told_to_end
 from store.core.errors import EdgetapeError
 from store.core.leaf import PolicyKind
-from store.policies import note
-from store.writer import Writer
+from store.drafting.scribe import Scribe
 
 WATCH_S = 1.0
 # What stays as it was at the start.
@@ -34,13 +33,13 @@ class Service:
 
     def __init__(
         self,
-        writer: Writer,
+        scribe: Scribe,
         options: RecorderOptions,
         in_force: Mapping[PolicyKind, str],
         keeper: Keeper,
         admin: tuple[str, int] | None = None,
     ) -> None:
-        self._writer = writer
+        self._scribe = scribe
         self._in_force = in_force
         self._options = options
         self._keeper = keeper
@@ -55,13 +54,13 @@ class Service:
         admin = Admin(self._snapshot)
         told = None if self._admin is None else await admin.start(*self._admin)
         own = () if told is None else (told,)
-        recorder = Recorder(self._writer, replace(self._options, own_ports=own))
+        recorder = Recorder(self._scribe, replace(self._options, own_ports=own))
         recorder.heard = self._keeper.happened
         try:
             await recorder.start()
             self._recorder = recorder
             try:
-                await note(self._writer, self._in_force)
+                await self._scribe.note(self._in_force)
                 await self._attend(Listening(recorder.port, recorder.bases, told))
             finally:
                 self._draining = True
@@ -100,7 +99,7 @@ class Service:
         """Looks whether the log is signed."""
         signed = True
         while True:
-            failure = self._writer.signing_failure
+            failure = self._scribe.signing_failure
             if failure is not None and signed:
                 self._keeper.unsigned(failure)
             signed = failure is None
@@ -115,13 +114,13 @@ class Service:
             tunnels=counts.tunnels,
             refused=counts.refused,
             failures=counts.failures,
-            unlabelled=counts.unlabelled,
+            unlabelled=self._scribe.unlabelled,
             distrusted=sum(counts.distrusted.values()),
             open_runs=standing.open_runs,
             going_on=standing.going_on,
             connections=standing.connections,
             failing=standing.failing,
-            unsigned=self._writer.signing_failure is not None,
+            unsigned=self._scribe.signing_failure is not None,
             draining=self._draining,
             reloads=self._reloads,
             started_s=self._started_s,

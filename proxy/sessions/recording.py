@@ -21,9 +21,8 @@ from store.authority import Authority
 from store.core import redact
 from store.core.errors import StoreUnusable
 from store.core.leaf import PolicyKind
-from store.policies import note
+from store.drafting.scribe import Scribe
 from store.scratch import scratch
-from store.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Recording:
     seen: Seen = field(default_factory=Seen)
 
 
-async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
+async def record(plan: Plan, scribe: Scribe, authority: Authority) -> Recording:
     """Runs the agent with everything that it sends through a recorder, and closes its run.
 
     Raises AgentNotStarted, and what the recorder raises when it cannot listen.
@@ -71,16 +70,16 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
         route=upstream_proxy(os.environ).route,
         secrets=known,
     )
-    recorder = Recorder(writer, options)
+    recorder = Recorder(scribe, options)
     await recorder.start()
     try:
-        await note(writer, plan.in_force)
+        await scribe.note(plan.in_force)
         redactor = redact.Redactor(known)
         opening = run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, options.own_rules.version, redactor)
         run = recorder.open_run(opening, redactor)
         if plan.freeze.seed is not None:
-            await writer.append(run, draft("seed", plan.freeze.seed))
-        await writer.checkpoint()  # a store that takes nothing, or a missing key, must not be found out later
+            await scribe.append(run, draft("seed", plan.freeze.seed))
+        await scribe.checkpoint()  # a store that takes nothing, or a missing key, must not be found out later
         with scratch() as folder:
             way = Way(recorder.port, run, token)
             pointed = base_variables(os.environ, recorder.bases, Say(run, token))
@@ -98,7 +97,7 @@ async def record(plan: Plan, writer: Writer, authority: Authority) -> Recording:
             except AgentNotStarted as error:
                 await recorder.close_run(run, "agent_exit", error.exit_code)
                 raise
-        failure = await _keep(writer, run, clock) if plan.freeze.library is not None else ""
+        failure = await _keep(scribe, run, clock) if plan.freeze.library is not None else ""
         failure = await _close(recorder, run, ended) or failure
     finally:
         await recorder.stop("operator")
@@ -117,10 +116,10 @@ def _enclosed(
     return cell.command(ports, plan.argv, environment), dict(os.environ)
 
 
-async def _keep(writer: Writer, run: str, clock: bytes) -> str:
+async def _keep(scribe: Scribe, run: str, clock: bytes) -> str:
     """Keeps what the agent read from the clock; what a broken store says is told once the agent's end is known."""
     try:
-        await writer.append(run, draft("clock", clock))
+        await scribe.append(run, draft("clock", clock))
     except StoreUnusable as error:
         return str(error)
     return ""

@@ -1,7 +1,7 @@
 """A store that a command writes into, and what its keeper must be told of it."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from proxy.options import Shared
@@ -9,6 +9,7 @@ from proxy.talk import Talk
 from store.core.errors import EdgetapeError
 
 if TYPE_CHECKING:
+    from store.drafting.scribe import Scribe
     from store.writer import Writer
 
 
@@ -20,11 +21,28 @@ def opened(talk: Talk, shared: Shared) -> "Iterator[Writer]":
     from store.writer import Writer
 
     with contextlib.closing(Writer.open(shared.store, shared.keys)) as writer:
-        for run, error in writer.unrecovered.items():
-            talk.warn(f"the run {run}, whose recorder died, cannot be ended: {error}", f"edgetape verify {run}")
+        _say_unrecovered(talk, writer.unrecovered)
         yield writer
     if writer.signing_failure is not None:
         say_unsigned(talk, writer.signing_failure)
+
+
+@contextlib.contextmanager
+def scribe(talk: Talk, shared: Shared) -> "Iterator[Scribe]":
+    """The same for a recorder."""
+    from store.drafting.desk import Desk
+    from store.writer import Writer
+
+    with contextlib.closing(Desk(Writer.open(shared.store, shared.keys), shared.store)) as desk:
+        _say_unrecovered(talk, desk.unrecovered)
+        yield desk
+    if desk.signing_failure is not None:
+        say_unsigned(talk, desk.signing_failure)
+
+
+def _say_unrecovered(talk: Talk, unrecovered: Mapping[str, Exception]) -> None:
+    for run, error in unrecovered.items():
+        talk.warn(f"the run {run}, whose recorder died, cannot be ended: {error}", f"edgetape verify {run}")
 
 
 def say_unsigned(talk: Talk, failure: EdgetapeError) -> None:

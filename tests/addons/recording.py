@@ -1,5 +1,6 @@
 """A recorder over a throw-away store, and what it has recorded, for tests."""
 
+import contextlib
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,8 @@ from addons.recorder import Recorder
 from store.authority import Authority
 from store.core.event import Event
 from store.core.model import Fact, HttpRequestEnd
+from store.drafting.desk import Desk
+from store.drafting.scribe import Scribe
 from store.exchange import Exchange, exchanges
 from store.reader import Reader, RunInfo
 from store.writer import Writer
@@ -21,7 +24,6 @@ class Recording:
     """A recorder at work; what it has recorded is read through a reader of its own."""
 
     folder: Path
-    writer: Writer
     recorder: Recorder
     authority: Path
 
@@ -94,15 +96,20 @@ class Disk:
 @asynccontextmanager
 async def recording(folder: Path, disk: Disk | None = None, **changes: object) -> AsyncIterator[Recording]:
     """Records while a `with` block lasts; the runs are closed at its end, the store stays."""
+    writer = Writer.open(folder / "store", folder / "keys", *([disk.connect] if disk else []))
+    with contextlib.closing(Desk(writer)) as desk:
+        async with recording_by(desk, folder, **changes) as made:
+            yield made
+
+
+@asynccontextmanager
+async def recording_by(scribe: Scribe, folder: Path, **changes: object) -> AsyncIterator[Recording]:
+    """The same by a scribe of the store in `folder`."""
     authority = Authority.open_or_create(folder / "authority")
     options = replace(RecorderOptions(confdir=authority.folder), **changes)  # type: ignore[arg-type]
-    writer = Writer.open(folder / "store", folder / "keys", *([disk.connect] if disk else []))
-    recorder = Recorder(writer, options)
+    recorder = Recorder(scribe, options)
+    await recorder.start()
     try:
-        await recorder.start()
-        try:
-            yield Recording(folder / "store", writer, recorder, authority.certificate_path)
-        finally:
-            await recorder.stop()
+        yield Recording(folder / "store", recorder, authority.certificate_path)
     finally:
-        writer.close()
+        await recorder.stop()

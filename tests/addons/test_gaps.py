@@ -178,7 +178,7 @@ async def test_a_fault_of_our_own_stops_traffic_that_may_pass(
         monkeypatch.setattr(Redactor, "query", broken)
         assert (await ask(made.recorder.port, get(provider.url + "/x?y=1"))).startswith(b"HTTP/1.1 503 ")
         assert provider.seen() == ()
-    assert "0 passed unrecorded, 1 stopped: a fault of ours" in str(gaps_of(made)[0].reason)
+    assert "0 passed unrecorded, 1 stopped: it cannot be written: RuntimeError" in str(gaps_of(made)[0].reason)
 
 
 async def test_in_group_what_went_on_before_anybody_noticed_is_told_of(tmp_path: Path, provider: Provider) -> None:

@@ -16,6 +16,7 @@ import pytest
 from addons.guard import UnsafeAddress
 from addons.recorder import EngineFailed, NoAuthority, Recorder, RecorderOptions
 from store.core.errors import UnknownRun
+from store.drafting.desk import Desk
 from store.trust import NoRoots
 from store.verify import Terms, verify
 from store.writer import Writer
@@ -40,7 +41,7 @@ async def test_a_busy_port_is_said(tmp_path: Path) -> None:
 async def test_without_an_authority_none_is_made_up(tmp_path: Path) -> None:
     writer = Writer.open(tmp_path / "store", tmp_path / "keys")
     with pytest.raises(NoAuthority):
-        await Recorder(writer, RecorderOptions(confdir=tmp_path / "nothing")).start()
+        await Recorder(Desk(writer), RecorderOptions(confdir=tmp_path / "nothing")).start()
     writer.close()
     assert not (tmp_path / "nothing").exists()
 

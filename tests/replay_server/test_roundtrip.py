@@ -12,6 +12,7 @@ from addons.options import RecorderOptions
 from addons.recorder import Recorder
 from addons.runs import run_draft
 from replay_server.server import ReplayServer
+from store.drafting.desk import Desk
 from tests.replay_server.recording import Place
 from tests.support.authority import Authority, ServerCertificate
 from tests.support.provider import Options, serving
@@ -55,7 +56,7 @@ async def run(base: str, name: str, port: int, trusted: Path) -> list[str]:
 async def record(place: Place, base: str, root: Path) -> tuple[str, list[str]]:
     writer = place.writer()
     try:
-        recorder = Recorder(writer, RecorderOptions(confdir=place.authority.folder, upstream_ca=root))
+        recorder = Recorder(Desk(writer), RecorderOptions(confdir=place.authority.folder, upstream_ca=root))
         await recorder.start()
         run_id = recorder.open_run(run_draft("", None))
         seen = await run(base, run_id, recorder.port, place.authority.certificate_path)

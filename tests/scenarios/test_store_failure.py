@@ -20,6 +20,7 @@ from store import database
 from store.authority import Authority
 from store.core.draft import Draft
 from store.core.model import Agent, Policies, RunOpen
+from store.drafting.desk import Desk
 from store.writer import Writer
 from tests.scenarios.kept import Kept, kept, proven
 from tests.support.provider import Provider
@@ -80,7 +81,7 @@ async def recording(folder: Path, disk: Disk, fails: Fails = sound) -> AsyncIter
     """A client that goes through a recorder, in strict, over a store on that disk, which is sound before and after."""
     authority = Authority.open_or_create(folder / "authority")
     writer = Writer.open(folder / "store", folder / "keys", disk.connect)
-    recorder = Recorder(writer, RecorderOptions(confdir=authority.folder))
+    recorder = Recorder(Desk(writer), RecorderOptions(confdir=authority.folder))
     try:
         await recorder.start()
         policies = Policies(redaction="none", classification="none")

@@ -34,7 +34,7 @@ def committer(tmp_path: Path, commits: list[None], monkeypatch: pytest.MonkeyPat
 def test_what_nobody_waits_for_shares_a_transaction(committer: Committer, commits: list[None]) -> None:
     tickets = [committer.submit(lambda: lambda _: None) for _ in range(40)]
     tickets[0].result(WAIT_S_MAX)
-    assert all(ticket.done.done() for ticket in tickets)
+    assert all(ticket.is_done for ticket in tickets)
     assert len(commits) == 1
 
 
@@ -51,5 +51,5 @@ async def test_whoever_awaits_is_not_kept_waiting_either(committer: Committer) -
 def test_the_end_hurries_too(committer: Committer, commits: list[None]) -> None:
     ticket = committer.submit(lambda: lambda _: None)
     committer.stop()
-    assert ticket.done.done()
+    assert ticket.is_done
     assert len(commits) == 1

@@ -9,16 +9,14 @@ import random
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 
 from store.core.draft import Draft, Sheet
 from store.core.model import HttpRequestEnd
 from store.core.redact import stored
-from store.journal import Appended
+from store.drafting.scribe import Part
 from store.ticket import Ticket
-from store.writer import Part
 from tests.support.tape import Call, Tape, opening, seeded, tape
 
 HEAD = b'{"status":200,"http_version":"HTTP/1.1","framing":"chunked","headers":[["content-type","x"]]}'
@@ -75,11 +73,11 @@ def _say_piece(number: int, part: Part, so_far: int, _: int) -> None:
 
 
 def _when(ticket: Ticket, told: Callable[[int], None]) -> None:
-    def done(future: Future[Appended | None]) -> None:
-        appended = future.result()
-        told(-1 if appended is None else appended.seq)
+    def done(error: Exception | None) -> None:
+        if error is None:
+            told(-1 if ticket.placed is None else ticket.placed.seq)
 
-    ticket.done.add_done_callback(done)
+    ticket.when_done(done)
 
 
 def _say(*what: object) -> None:

@@ -14,6 +14,7 @@ from proxy.service.keeper import Keeper
 from proxy.service.running import Service
 from proxy.stores import upkeep
 from proxy.talk import Talk
+from store.drafting.desk import Desk
 from store.writer import Writer
 from tests.store.verify.attacker import Attacker
 from tests.support.tape import Call, Tape, tape
@@ -73,11 +74,11 @@ async def test_a_service_says_so_while_it_runs_and_once(
     restored: Tape, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(running, "WATCH_S", 0.01)
-    writer, options = Writer.open(restored.folder, restored.keys), RecorderOptions(Path())
+    desk, options = Desk(Writer.open(restored.folder, restored.keys)), RecorderOptions(Path())
     keeper = Keeper(Talk(), restored.folder, "127.0.0.1", None, lambda: options, as_json=False)
     try:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(Service(writer, options, {}, keeper)._watch(), 0.3)
+            await asyncio.wait_for(Service(desk, options, {}, keeper)._watch(), 0.3)
     finally:
-        writer.close()
+        desk.close()
     assert capsys.readouterr().err.count("what is recorded is not signed") == 1

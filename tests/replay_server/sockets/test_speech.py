@@ -18,6 +18,7 @@ from addons.runs import run_draft
 from replay_server.report import Report
 from replay_server.server import ReplayOptions
 from store.core.model import WsClose, WsMessage
+from store.drafting.desk import Desk
 from store.exchange import exchanges
 from store.reader import Reader
 from tests.replay_server.recording import Place
@@ -56,7 +57,7 @@ async def dialled(port: int, name: str, url: str, trust: ssl.SSLContext | None) 
 async def record(place: Place, walk: Walk) -> tuple[str, str, list[str | bytes]]:
     """The id of the run, the URL of the socket, and what the client heard."""
     writer = place.writer()
-    recorder = Recorder(writer, RecorderOptions(confdir=place.authority.folder))
+    recorder = Recorder(Desk(writer), RecorderOptions(confdir=place.authority.folder))
     await recorder.start()
     try:
         run = recorder.open_run(run_draft("", None))

@@ -1,17 +1,18 @@
 """Where the copy of a long body waits until it is recorded: in memory at first, then in a file without a name.
 
 Rules kept here:
-- What is in the file is encrypted under a key that exists in this process only, and the file goes with it.
+- What is in the file is encrypted under a key that exists in memory only; the file goes with whoever has it open.
 - A file that cannot be written to is a failure of the store, and is treated like one.
-- What was taken out of it (`pieces`) can be read in any thread, and after it was closed.
+- What was `taken` out of it can be read in any thread, and after it was closed.
 """
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from store.core.aead import KEY_BYTES, NONCE_BYTES, TAG_BYTES, Aead
 from store.core.errors import StoreUnusable
@@ -31,7 +32,8 @@ class Spool:
         self._blocks: list[int] = []
         self._file: BinaryIO | None = None
         self._closed = False
-        self._aead = Aead(os.urandom(KEY_BYTES), lambda: os.urandom(NONCE_BYTES))
+        self._key = os.urandom(KEY_BYTES)
+        self._aead = Aead(self._key, _nonce)
 
     def add(self, piece: bytes) -> None:
         """Takes a piece. Raises StoreUnusable."""
@@ -45,16 +47,21 @@ class Spool:
 
     def pieces(self) -> Iterator[bytes]:
         """All that came, a block at a time. Raises StoreUnusable."""
-        return self.taken()()
+        return self.taken().pieces()
 
-    def taken(self) -> Callable[[], Iterator[bytes]]:
-        """What gives all that has come by now, as often as it is called."""
-        return _Taken(self._file, self._aead, tuple(self._blocks), tuple(self._waiting)).pieces
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether no file was needed."""
+        return self._file is None
+
+    def taken(self) -> "Taken":
+        """All that has come by now. Raises StoreUnusable."""
+        return Taken.of(self._file, Inside(self._key, tuple(self._blocks), tuple(self._waiting)))
 
     @property
     def content(self) -> bytes:
         """All that came, in one. Raises StoreUnusable."""
-        return b"".join(self.pieces())
+        return self.taken().content
 
     def close(self) -> None:
         """Forgets it, and takes nothing more."""
@@ -83,40 +90,55 @@ class Spool:
         self._waiting_bytes = 0
 
 
-@dataclass(slots=True)
-class _Taken:
+class Inside(msgspec.Struct, frozen=True, array_like=True):
+    """What makes the file of a spool readable: its key, the lengths of its blocks, and what is not in it yet."""
+
+    key: bytes
+    blocks: tuple[int, ...]
+    waiting: tuple[bytes, ...]
+
+
+class Taken:
     """What a spool held at some moment. It has the file for itself, and leaves the place where more is written."""
 
-    file: BinaryIO | None
-    aead: Aead
-    blocks: Sequence[int]
-    waiting: Sequence[bytes]
-    _descriptor: int = field(init=False, default=-1)
+    def __init__(self, descriptor: int, inside: Inside) -> None:
+        """`descriptor` is that of the file, -1 for none; it is closed with this."""
+        self.descriptor = descriptor
+        self.inside = inside
 
-    def __post_init__(self) -> None:
-        if self.file is not None:
-            try:
-                self._descriptor = os.dup(self.file.fileno())
-            except OSError as error:
-                raise _unusable(error) from error
-        self.file = None
+    @classmethod
+    def of(cls, file: BinaryIO | None, inside: Inside) -> "Taken":
+        """The same of a file that stays somebody else's. Raises StoreUnusable."""
+        try:
+            return cls(-1 if file is None else os.dup(file.fileno()), inside)
+        except OSError as error:
+            raise _unusable(error) from error
 
     def __del__(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
 
     def pieces(self) -> Iterator[bytes]:
         """A block at a time. Raises StoreUnusable."""
-        at = 0
-        for number, length in enumerate(self.blocks):
+        at, aead = 0, Aead(self.inside.key, _nonce)
+        for number, length in enumerate(self.inside.blocks):
             size = length + NONCE_BYTES + TAG_BYTES
             try:
-                closed = os.pread(self._descriptor, size, at)
+                closed = os.pread(self.descriptor, size, at)
             except OSError as error:
                 raise _unusable(error) from error
-            yield self.aead.open(closed, bytes(str(number), "ascii"))
+            yield aead.open(closed, bytes(str(number), "ascii"))
             at += size
-        yield from self.waiting
+        yield from self.inside.waiting
+
+    @property
+    def content(self) -> bytes:
+        """All of it, in one. Raises StoreUnusable."""
+        return b"".join(self.pieces())
+
+
+def _nonce() -> bytes:
+    return os.urandom(NONCE_BYTES)
 
 
 def _write_all(file: BinaryIO, content: bytes) -> None:
