@@ -37,6 +37,7 @@ def both(look: Callable[[], object]) -> tuple[object, object]:
 
 
 def test_what_was_there_before_is_there_again() -> None:
+    shortcuts.shorten(on=False)  # a recorder of a test before may have left them
     before = {(kind, name): vars(kind).get(name) for kind, name, _ in shortcuts._SHORTER}
     shortcuts.shorten(on=True)
     assert not any(vars(kind)[name] is before[kind, name] for kind, name in before)
