@@ -13,6 +13,7 @@ from addons.interim import interim
 from store.core.model import Ended, ErrorKind, Framing
 from store.core.websocket import By
 from store.drafting import seen
+from store.drafting.seen import STATUS_MAX
 
 
 def request(live: Live, body: bytes, *, streaming: bool = False) -> seen.Request:
@@ -44,7 +45,7 @@ def upload(live: Live, ended: Ended) -> seen.Upload:
 def head(flow: HTTPFlow, response: Response) -> seen.Head:
     """Status line and headers of an answer."""
     return seen.Head(
-        status=response.status_code,
+        status=min(response.status_code, STATUS_MAX),
         reason=response.data.reason,
         version=response.data.http_version,
         fields=response.headers.fields,

@@ -38,18 +38,16 @@ class Contestant:
 
     @property
     def cpu_s(self) -> float:
-        """The processor time of the process until now."""
+        """The processor time of the process, and of those that it has started, until now."""
         if self.process is None:
             return 0.0
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return sum(_ticks(each) for each in _family(self.process.pid)) / _TICKS
 
     @property
     def resident_mb(self) -> float:
-        """The memory that the process has now."""
+        """The memory that they have now."""
         assert self.process is not None
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
+        return sum(_resident_mb(each) for each in _family(self.process.pid))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +120,21 @@ class Ring:
         )
         self._stack.callback(_end, process)
         return process
+
+
+def _family(process: int) -> list[int]:
+    """A process, and those that it has started."""
+    return [process, *map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())]
+
+
+def _ticks(process: int) -> int:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def _resident_mb(process: int) -> float:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
 
 
 @contextmanager

@@ -3,7 +3,7 @@
     python -m bench.record [--rounds N] [--seconds S] [--exchanges N] [--write]
 
 All recorders run at once and wait; each is loaded in turn, in short rounds, so that what else the machine does falls on
-all alike. What is told are medians of the ratios of a round. Processor time of the recorder's process for an exchange
+all alike. What is told are medians of the ratios of a round. Processor time of the recorder's processes for an exchange
 is the steadier figure.
 """
 
@@ -199,7 +199,7 @@ def _words(rounds: int, seconds: float) -> str:
         f"`python -m bench.record`, {rounds} rounds of {seconds:.0f} s each. {page.machine()} {told}. "
         "Clients, server and all recorders share the machine.\n\n"
         "Goals, in times of bare `mitmdump -q`: 2 KB >= 2.0 the requests and <= 0.6 the wait; 60 KB >= 1.5 the "
-        "requests; a new connection <= 0.45 the wait. A recorder's processor time is that of its whole process.\n\n"
+        "requests; a new connection <= 0.45 the wait. A recorder's processor time is that of all its processes.\n\n"
         "mitmproxy's core, on which this is built, passes some 3,000 chunks a second and core; here they go past "
         "most of it (decision 0115). The slower streams are models at 20 words a second.\n"
     )

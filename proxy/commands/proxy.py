@@ -13,6 +13,7 @@ from proxy.options import Shared, options
 from proxy.settings import PROXY_PORT
 from proxy.stores import anchoring, upkeep
 from proxy.talk import Talk
+from store.clerk.hiring import Hired, hired
 
 if TYPE_CHECKING:
     from proxy.service.terms import Given
@@ -61,6 +62,11 @@ With --json: one line {port, host, url, pid, store} as soon as it listens.
 @click.pass_context
 def command(context: click.Context, **given: Unpack["Given"]) -> int:
     """Record every agent that is pointed here, until TERM or Ctrl-C."""
+    with hired() as clerk:  # it loads what it needs while this process does
+        return _served(context, given, clerk)
+
+
+def _served(context: click.Context, given: "Given", clerk: Hired) -> int:
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
     from proxy import pace
     from proxy.service.file import completed
@@ -87,7 +93,7 @@ def command(context: click.Context, **given: Unpack["Given"]) -> int:
         as_json=given["as_json"],
     )
     rounds = anchoring.rounds_of(shared, now, talk.warn)
-    with contextlib.closing(rounds), upkeep.scribe(talk, shared) as scribe:
+    with contextlib.closing(rounds), upkeep.scribe(talk, shared, clerk) as scribe:
         rounds.begin()
         pace.settle()
         service = Service(scribe, recorder, rules, keeper, admin)

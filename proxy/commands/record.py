@@ -15,6 +15,7 @@ from proxy.options import Shared, options
 from proxy.settings import Durability, Local, OnDistrust, OnStoreFailure
 from proxy.stores import anchoring, upkeep
 from proxy.talk import Talk
+from store.clerk.hiring import Hired, hired
 
 if TYPE_CHECKING:
     from addons.options import RecorderOptions
@@ -95,6 +96,13 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
     if not argv:
         raise Misuse("no command to record", hint="edgetape record -- python my_agent.py")
     open_ports = _open_ports(given)  # tried in a child, so before anything starts a thread
+    with hired() as clerk:  # it loads what it needs while this process does
+        return _recorded(context, argv, given, open_ports, clerk)
+
+
+def _recorded(
+    context: click.Context, argv: Sequence[str], given: Given, open_ports: Sequence[int] | None, clerk: Hired
+) -> int:
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
     from proxy import pace
     from proxy.agent.identity import Introduction, parent_in
@@ -123,7 +131,7 @@ def command(context: click.Context, argv: Sequence[str], **given: Unpack[Given])
         plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given), open_ports)
         unanchored: list[tuple[str, str]] = []
         rounds = anchoring.rounds_of(shared, given, lambda *said: unanchored.append(said))
-        with contextlib.closing(rounds), upkeep.scribe(talk, shared) as scribe:
+        with contextlib.closing(rounds), upkeep.scribe(talk, shared, clerk) as scribe:
             rounds.begin()
             warn_of_proxy(talk, os.environ)
             pace.settle()

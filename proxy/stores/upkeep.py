@@ -9,6 +9,7 @@ from proxy.talk import Talk
 from store.core.errors import EdgetapeError
 
 if TYPE_CHECKING:
+    from store.clerk.hiring import Hired
     from store.drafting.scribe import Scribe
     from store.writer import Writer
 
@@ -28,16 +29,15 @@ def opened(talk: Talk, shared: Shared) -> "Iterator[Writer]":
 
 
 @contextlib.contextmanager
-def scribe(talk: Talk, shared: Shared) -> "Iterator[Scribe]":
-    """The same for a recorder."""
-    from store.drafting.desk import Desk
-    from store.writer import Writer
+def scribe(talk: Talk, shared: Shared, hired: "Hired | None" = None) -> "Iterator[Scribe]":
+    """The same for a recorder, in a process of its own, which may be started already."""
+    from store.clerk.clerk import Clerk
 
-    with contextlib.closing(Desk(Writer.open(shared.store, shared.keys), shared.store)) as desk:
-        _say_unrecovered(talk, desk.unrecovered)
-        yield desk
-    if desk.signing_failure is not None:
-        say_unsigned(talk, desk.signing_failure)
+    with contextlib.closing(Clerk.open(shared.store, shared.keys, hired)) as clerk:
+        _say_unrecovered(talk, clerk.unrecovered)
+        yield clerk
+    if clerk.signing_failure is not None:
+        say_unsigned(talk, clerk.signing_failure)
 
 
 def _say_unrecovered(talk: Talk, unrecovered: Mapping[str, Exception]) -> None:

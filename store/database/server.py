@@ -54,8 +54,10 @@ def home(known: Server, folder: Path) -> Path:
     return place
 
 
-def lead(place: Path, way: Path, password: str) -> None:
-    """From now on this process reaches the server of a store by the socket in the folder `way`."""
+def lead(place: Path, way: Path | str, password: str) -> None:
+    """From now on this process reaches the server of a store with this password, and by the socket in the folder `way`
+    where there is one.
+    """
     _passwords[place], _ways[place] = password, str(way)
     of.cache_clear()
 

@@ -26,7 +26,6 @@ from store.labels.spelling import request_members, response_members
 from store.recovery import AnswerHead
 
 LATER = -1  # stands where the writer puts the seq of the request
-STATUS_MAX = 999_999  # three digits are allowed (RFC 9110, section 15); a server may send anything
 
 _JSON = "application/json"
 _NOTE = Content(_JSON.encode())
@@ -80,7 +79,7 @@ class Drafter:
         return stored(
             msgspec.json.encode(
                 AnswerHead(
-                    status=min(head.status, STATUS_MAX),
+                    status=head.status,
                     http_version=text(head.version),
                     framing=head.framing,
                     headers=[[text(name), text(value.content)] for name, value in fields],
@@ -147,7 +146,7 @@ class Drafter:
         return sheet.draft(
             HttpResponse(
                 req=LATER,
-                status=min(head.status, STATUS_MAX),
+                status=head.status,
                 reason=sheet.text(stored(head.reason)) if head.reason else None,
                 http_version=sheet.text(stored(head.version)),
                 headers=_spelled(sheet, fields),

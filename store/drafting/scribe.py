@@ -1,6 +1,6 @@
 """What a recorder speaks to: it says what was seen, and is told what is on disk.
 
-A `Desk` is one; it drafts and writes in this process.
+There are two: a `Desk` drafts and writes in this process, a `store.clerk` in one of its own.
 """
 
 from collections.abc import Mapping

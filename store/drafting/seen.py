@@ -81,8 +81,11 @@ class Upload(Embodied, frozen=True, tag=2, kw_only=True):
     trailers: Pairs = ()
 
 
+STATUS_MAX = 999_999  # three digits are allowed (RFC 9110, section 15); a server may send anything
+
+
 class Head(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """Status line and headers of an answer; any number may come as its status."""
+    """Status line and headers of an answer, at most STATUS_MAX."""
 
     status: int
     reason: bytes
