@@ -26,6 +26,9 @@ INSTALL = install() { $(BIN)/uv pip install --quiet --python $(BIN)/python "$$@"
 # Certificates as the system trusts them, where a network has an authority of its own.
 export UV_SYSTEM_CERTS := 1
 
+# The commands that tests start are compiled once, as they are where they are installed, and not at each start.
+export PYTHONDONTWRITEBYTECODE :=
+
 # A worker a processor; a file's tests stay together, since they share what is slow to make.
 WORKERS := auto
 PYTEST = $(BIN)/python -m pytest $(ARGS)
