@@ -164,7 +164,7 @@ class Committer:
             try:
                 batch.append(_Prepared(work, work.prepare()))
             except Exception as error:  # noqa: BLE001  # one bad draft must not end the recording of all others
-                work.ticket.settle(_told(error))
+                work.ticket.settle(told(error))
             # What runs afterwards speaks of everything that is on disk then: nothing may stand behind it.
             if work.afterwards or work.alone or len(batch) >= BATCH_WORK_MAX or time.monotonic() > until:
                 return batch, True
@@ -224,10 +224,10 @@ class Committer:
             raise
         except Exception as error:
             if self._logs.is_flushed:  # it was alone, and all of it goes
-                raise _told(error) from error
+                raise told(error) from error
             self._logs.undo(marks)
             self._logs.additions.write(self._connection)  # what is read next must find it
-            ticket.settle(_told(error))
+            ticket.settle(told(error))
         return not ticket.is_done
 
     @contextmanager
@@ -250,15 +250,15 @@ class Committer:
                 with explained(self._path):
                     work.afterwards(self._connection)
         except Exception as error:  # noqa: BLE001  # see above
-            work.ticket.settle(_told(error))
+            work.ticket.settle(told(error))
         else:
             work.ticket.settle()
 
 
-def _told(error: Exception) -> EdgetapeError:
+def told(error: Exception) -> EdgetapeError:
     """What the one who waits is told: an error of ours as it is, any other one as a fault of what was submitted."""
     if isinstance(error, EdgetapeError):
         return error
-    told = InvalidEvent(f"it cannot be written: {type(error).__name__}: {error}")
-    told.__cause__ = error
-    return told
+    refused = InvalidEvent(f"it cannot be written: {type(error).__name__}: {error}")
+    refused.__cause__ = error
+    return refused

@@ -94,7 +94,7 @@ class Clerk:
     def hurry(self) -> None:
         """Somebody waits for what was asked for."""
         if self._gone is None:
-            self._line.say(_HURRY)
+            self._line.say(speech.HURRY)
             self._line.hurry()
 
     def open_run(self, draft: Draft, redactor: Redactor, own: OwnRules = NO_RULES) -> tuple[str, Ticket]:
@@ -196,9 +196,6 @@ class Clerk:
         tickets, self._tickets = self._tickets, {}
         for ticket in tickets.values():
             ticket.settle(error)
-
-
-_HURRY = speech.Hurry()
 
 
 def _server_of(folder: Path) -> tuple[str, str] | None:

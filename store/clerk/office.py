@@ -158,9 +158,6 @@ class Office:
                 _send(self._line, told)
 
 
-_HURRY = speech.Hurry()
-
-
 def _failed(error: EdgetapeError | None) -> Failed | None:
     return None if error is None else Failed.of(error)
 
@@ -179,8 +176,8 @@ def _said(line: socket.socket) -> Iterator[speech.Asked]:
         if not came:
             return
         heard = list(ear.hear(came))
-        if _HURRY in heard:
-            yield _HURRY  # the writer is to know before it finds what it is to hurry with
+        if speech.HURRY in heard:
+            yield speech.HURRY  # the writer is to know before it finds what it is to hurry with
         yield from heard
 
 

@@ -104,6 +104,9 @@ class Hurry(Message, frozen=True, tag=9):
     """Somebody waits for what was asked for."""
 
 
+HURRY = Hurry()
+
+
 class Forget(Message, frozen=True, tag=10):
     """Nothing more will belong to that request, or tunnel."""
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from store import policies
+from store.commit import told
 from store.core.draft import Draft
 from store.core.errors import EdgetapeError, InvalidEvent
 from store.core.leaf import PolicyKind
@@ -152,10 +153,8 @@ class Desk:
     def _append_large(self, run: str, sight: seen.Sight, asked: Asked, after: Ticket | None, ticket: Ticket) -> None:
         try:
             draft = self._draft(run, sight, asked)
-        except EdgetapeError as error:
-            ticket.settle(error)
         except Exception as error:  # noqa: BLE001  # somebody waits for the ticket
-            ticket.settle(InvalidEvent(f"it cannot be written: {type(error).__name__}: {error}"))
+            ticket.settle(told(error))
         else:
             self._writer.append(run, draft, after=after, ticket=ticket)
             self._writer.hurry()  # whoever brought it waits
