@@ -94,14 +94,16 @@ async def test_traffic_passes_unrecorded_where_it_may_and_is_recorded_again_afte
         for fault in ("", "?fault=chunks%2F300,7", "?fault=slow-sse%3Fn%3D3%26ms%3D1"):
             answer = await ask(made.recorder.port, get(provider.url + "/passed" + fault, method=b"POST", body=b"b"))
             assert answer.startswith(b"HTTP/1.1 200 ")
+            await until(lambda: made.recorder.counts.failures > 0)  # in group it is noticed a moment later
         chunked = get(provider.url + "/upload", b"Transfer-Encoding: chunked", method=b"POST")
         answer = await ask(made.recorder.port, chunked + b"3\r\nabc\r\n0\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200 ")
         disk.full = False
-        await until(lambda: len(gaps_of(made)) == 1)
+        await until(lambda: bool(gaps_of(made)))
         await ask(made.recorder.port, get(provider.url + "/after"))
+        await until(lambda: "/after" in paths(made))
         assert paths(made) == ["/before", "/after"]
-        assert "0 stopped" in str(gaps_of(made)[0].reason)
+        assert all("0 stopped" in str(gap.reason) for gap in gaps_of(made))
         assert made.recorder.counts.last_failure
     assert [request.path for request in provider.seen()].count("/passed") == 3
     judged(made)
