@@ -89,7 +89,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         await writer.drain()
 
 
-async def until(condition: Callable[[], bool], seconds_max: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds_max: float = 30.0) -> None:
     """Wait until something that happens elsewhere has happened; fails with TimeoutError."""
     async with asyncio.timeout(seconds_max):
         while not condition():  # noqa: ASYNC110  # what is waited for happens in other threads and processes

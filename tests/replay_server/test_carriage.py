@@ -68,7 +68,7 @@ async def test_an_agent_that_leaves_is_recorded_as_gone(place: Place, provider: 
 
 
 async def _leave(wire: Wire, provider: Provider, path: str) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         # The provider runs on a thread of its own, and sets no event of ours.
         while not any(one.target == path for one in provider.seen()) or ("sse" in path and not wire.pieces):  # noqa: ASYNC110
             await asyncio.sleep(0.01)

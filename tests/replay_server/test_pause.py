@@ -33,7 +33,7 @@ def tell(recording: Recording) -> None:
 
 
 async def held(pause: Pause) -> Held:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while pause.held is None:  # noqa: ASYNC110  # one listener is told, and that is the terminal
             await asyncio.sleep(0.01)
     return pause.held
@@ -143,7 +143,7 @@ async def test_a_client_that_leaves_lets_the_next_one_have_its_turn(place: Place
         await held(pause)
         wire.close()
         asking = asyncio.ensure_future(body(server, 2))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while pause.held is None or pause.held.step != 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         pause.say("continue", Injection())

@@ -58,7 +58,7 @@ class Wire(asyncio.Protocol):
         return self.ended
 
     async def _wait(self, done: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not done():
                 if self.ended and not done():
                     raise AssertionError(f"the connection ended ({self.ended}) after {self.received[-2000:]!r}")

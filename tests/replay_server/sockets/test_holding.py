@@ -47,7 +47,7 @@ async def talking(place: Place, options: ReplayOptions) -> AsyncIterator[tuple[R
 
 
 async def held(pause: Pause, *, other_than: Held | None = None) -> Held:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while pause.held is None or pause.held is other_than:  # noqa: ASYNC110  # one listener is told: the terminal
             await asyncio.sleep(0.005)
     return pause.held
@@ -101,7 +101,7 @@ async def test_a_client_that_leaves_while_a_message_is_held_lets_the_next_one_ha
     async with talking(place, ReplayOptions(pause=pause)) as (server, client):
         await held(pause)
         await client.close(4321, "enough")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while pause.held is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
         await server.stop(0)
