@@ -5,12 +5,14 @@ python -m bench.client ORDER          asks through a proxy, as an `Order` in JSO
 
 import asyncio
 import json
+import random
 import re
 import ssl
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import count, cycle, islice, repeat
 from typing import Literal
 
 import uvloop
@@ -18,8 +20,7 @@ import uvloop
 from bench.upstream import CHAT, EVENTS, HEAD_END, LENGTH, conversation
 
 _SENT = re.compile(rb'"sent": ?(\d+)')
-_VARIANTS = 64
-_LONG_BYTES, _LONG_VARIANTS = 1 << 20, 2  # what is long takes long to make up
+_LONG_BYTES = 1 << 20  # what is as long takes long to make up: it is sent again and again
 BEGUN = "begun"
 _APART_S = 0.02  # as far the streams of one load begin apart: agents do not ask in the same millisecond
 
@@ -155,21 +156,22 @@ class Line:
             self._waiter.set_exception(ConnectionError("the connection ended"))
 
 
-def requests(order: Order) -> list[bytes]:
-    """The requests that a client sends in turn."""
+def requests(order: Order) -> Iterator[bytes]:
+    """The requests that a client sends one after another: no two are the same, but for what is to be repeated."""
     host = b"%s:%d" % (order.target[0].encode(), order.target[1])
     if order.kind == "stream":
         path = f"{EVENTS}?chunks={order.chunks}&ms={order.chunk_ms}".encode()
-        return [b"GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n" % (path, host)]
+        return repeat(b"GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n" % (path, host))
     path = f"{CHAT}?bytes={order.answer_bytes}".encode()
     head = (
         b"POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer sk-bench-Xq7Lw2Rt9Vb4Nc8Kd3Fz\r\n"
         b"User-Agent: Client/Python 1.99.1\r\nAccept: application/json\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\n\r\n"
     )
-    variants = _LONG_VARIANTS if order.request_bytes >= _LONG_BYTES else _VARIANTS
-    bodies = [conversation(order.request_bytes, seed, order.repeated_bytes) for seed in range(variants)]
-    return [head % (path, host, len(body)) + body for body in bodies]
+    source = random.Random()  # noqa: S311  # other words in each round
+    told = (conversation(order.request_bytes, source, order.repeated_bytes) for _ in count())
+    asked = (head % (path, host, len(body)) + body for body in told)
+    return cycle(islice(asked, 2)) if order.request_bytes >= _LONG_BYTES else asked
 
 
 async def ask(order: Order) -> Figures:
@@ -181,7 +183,7 @@ async def ask(order: Order) -> Figures:
         for line in lines:
             await line.open()
             if order.kind == "keep":
-                await line.ask(asked[0])
+                await line.ask(next(asked))
     print(BEGUN, flush=True)  # noqa: T201  # read by the caller
     begun = time.monotonic()
     until = begun + order.seconds
@@ -195,30 +197,28 @@ async def ask(order: Order) -> Figures:
     return figures
 
 
-async def _keep(line: Line, asked: list[bytes], figures: Figures, until: float) -> None:
-    number = 0
-    while (before := time.monotonic()) < until:
-        await line.ask(asked[number % len(asked)])
-        number += 1
+async def _keep(line: Line, asked: Iterator[bytes], figures: Figures, until: float) -> None:
+    while time.monotonic() < until:
+        request, before = next(asked), time.monotonic()
+        await line.ask(request)
         figures.took_ms.append((time.monotonic() - before) * 1000)
         figures.exchanges += 1
 
 
-async def _fresh(line: Line, asked: list[bytes], figures: Figures, until: float) -> None:
-    number = 0
-    while (before := time.monotonic()) < until:
+async def _fresh(line: Line, asked: Iterator[bytes], figures: Figures, until: float) -> None:
+    while time.monotonic() < until:
+        request, before = next(asked), time.monotonic()
         await line.open()
-        await line.ask(asked[number % len(asked)])
+        await line.ask(request)
         line.close()
-        number += 1
         figures.took_ms.append((time.monotonic() - before) * 1000)
         figures.exchanges += 1
 
 
-async def _stream(line: Line, asked: list[bytes], figures: Figures, until: float) -> None:
+async def _stream(line: Line, asked: Iterator[bytes], figures: Figures, until: float) -> None:
     async with asyncio.timeout(until - time.monotonic()):
         await asyncio.sleep(line.number * _APART_S)
-        await line.stream(asked[0], figures)
+        await line.stream(next(asked), figures)
 
 
 def main(told: str) -> None:

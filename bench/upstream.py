@@ -2,8 +2,9 @@
 
     python -m bench.upstream CERTIFICATE          prints its port; ends when its stdin does
 
-POST /v1/chat/completions?bytes=N is answered at once with N bytes of JSON, GET /v1/events?chunks=N&ms=M with an event
-stream whose chunks say when they were sent, by the monotonic clock that all processes of a machine share.
+POST /v1/chat/completions?bytes=N is answered at once with N bytes of JSON, other words each time; and
+GET /v1/events?chunks=N&ms=M with an event stream whose chunks say when they were sent, by the monotonic clock that all
+processes of a machine share.
 """
 
 import asyncio
@@ -12,7 +13,8 @@ import re
 import ssl
 import sys
 import time
-from typing import ClassVar, cast
+from functools import cache
+from typing import cast
 
 import uvloop
 
@@ -22,25 +24,37 @@ LENGTH = re.compile(rb"(?im)^content-length: *(\d+)")
 _ASKED = re.compile(rb"[?&](bytes|chunks|ms)=(\d+)")
 
 
-def conversation(size: int, seed: int, repeated: int = 0) -> bytes:
+_LETTERS = b"eeeeeeetttttaaaaoooiiinnnsssrrhhlldducmfygwpbvkxqjz" + 8 * b" "
+_SPELLING = bytes(_LETTERS[value % len(_LETTERS)] for value in range(256))
+_WORD_CHARS_MAX = 9
+
+
+def conversation(size: int, source: random.Random, repeated: int = 0) -> bytes:
     """A chat request, or answer, of `size` bytes: words that are no two times the same but for the first ones."""
-    begun, told = _words(repeated, -1), _words(size, seed)
     frame = b'{"model":"model-1","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"%s"}]}'
-    return frame % (begun[:repeated] + told)[: max(0, size - len(frame) + 2)]
+    told = max(0, size - len(frame) + 2)
+    begun = _begun(repeated)[:told]
+    return frame % (begun + _words(told - len(begun), source))
 
 
-def _words(size: int, seed: int) -> bytes:
-    source = random.Random(seed)  # noqa: S311  # the same text each time
-    letters = "eeeeeeetttttaaaaoooiiinnnsssrrhhlldducmfygwpbvkxqjz"
-    return " ".join("".join(source.choices(letters, k=source.randrange(2, 9))) for _ in range(size // 4)).encode()
+@cache
+def _begun(size: int) -> bytes:
+    return _words(size, random.Random(1))  # noqa: S311  # the same text each time
+
+
+def _words(size: int, source: random.Random) -> bytes:
+    """Some letters, as often as in English, with spaces between."""
+    text = bytearray(source.randbytes(size).translate(_SPELLING))
+    spaces = slice(_WORD_CHARS_MAX, None, _WORD_CHARS_MAX + 1)
+    text[spaces] = b" " * len(text[spaces])
+    return bytes(text)
 
 
 class Upstream(asyncio.Protocol):
     """Reads requests, and answers each at once."""
 
-    answers: ClassVar[dict[int, bytes]] = {}
-
     def __init__(self) -> None:
+        self._source = random.Random()  # noqa: S311  # no answer is given twice
         self._seen = b""
         self._transport: asyncio.Transport | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -67,12 +81,9 @@ class Upstream(asyncio.Protocol):
             task = asyncio.get_running_loop().create_task(self._stream(asked[b"chunks"], asked[b"ms"] / 1000))
             self._tasks.add(task)
             return
-        size = asked.get(b"bytes", 0)
-        if size not in self.answers:
-            body = conversation(size, size)
-            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-            self.answers[size] = head + body
-        self._transport.write(self.answers[size])
+        body = conversation(asked.get(b"bytes", 0), self._source)
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        self._transport.write(head + body)
 
     async def _stream(self, chunks: int, every_s: float) -> None:
         assert self._transport is not None
