@@ -29,7 +29,7 @@ _APART_S = 0.02  # as far the streams of one load begin apart: agents do not ask
 class Order:
     """What a client is to do: `fresh` opens a connection for every request; `stream` reads event streams.
 
-    `repeated_bytes` of each request are the same in all, as a conversation repeats itself.
+    `repeated_bytes` of each request, and of each answer, are the same, as a conversation repeats itself.
     """
 
     kind: Literal["keep", "fresh", "stream"]
@@ -162,7 +162,7 @@ def requests(order: Order) -> Iterator[bytes]:
     if order.kind == "stream":
         path = f"{EVENTS}?chunks={order.chunks}&ms={order.chunk_ms}".encode()
         return repeat(b"GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n" % (path, host))
-    path = f"{CHAT}?bytes={order.answer_bytes}".encode()
+    path = f"{CHAT}?bytes={order.answer_bytes}&repeated={order.repeated_bytes}".encode()
     head = (
         b"POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer sk-bench-Xq7Lw2Rt9Vb4Nc8Kd3Fz\r\n"
         b"User-Agent: Client/Python 1.99.1\r\nAccept: application/json\r\nContent-Type: application/json\r\n"

@@ -44,7 +44,7 @@ LOADS = (
     Load("2 KB, 8 clients", "keep", 8, rate_goal=2.0, wait_goal=0.6),
     Load("2 KB, 64 clients", "keep", 64, rate_goal=2.0, wait_goal=0.6),
     Load("60 KB up and down, nothing repeated", "keep", 8, 60_000, rate_goal=1.5),
-    Load("60 KB up and down, 56 KB of it the conversation so far", "keep", 8, 60_000, 56_000, rate_goal=1.5),
+    Load("60 KB up and down, 56 KB of each the conversation so far", "keep", 8, 60_000, 56_000, rate_goal=1.5),
     Load("a new TLS connection for each", "fresh", 1, wait_goal=0.45),
 )
 

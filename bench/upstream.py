@@ -2,9 +2,9 @@
 
     python -m bench.upstream CERTIFICATE          prints its port; ends when its stdin does
 
-POST /v1/chat/completions?bytes=N is answered at once with N bytes of JSON, other words each time; and
-GET /v1/events?chunks=N&ms=M with an event stream whose chunks say when they were sent, by the monotonic clock that all
-processes of a machine share.
+POST /v1/chat/completions?bytes=N&repeated=R is answered at once with N bytes of JSON, other words each time but for
+the first R; and GET /v1/events?chunks=N&ms=M with an event stream whose chunks say when they were sent, by the
+monotonic clock that all processes of a machine share.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ import uvloop
 CHAT, EVENTS = "/v1/chat/completions", "/v1/events"
 HEAD_END = b"\r\n\r\n"
 LENGTH = re.compile(rb"(?im)^content-length: *(\d+)")
-_ASKED = re.compile(rb"[?&](bytes|chunks|ms)=(\d+)")
+_ASKED = re.compile(rb"[?&](bytes|repeated|chunks|ms)=(\d+)")
 
 
 _LETTERS = b"eeeeeeetttttaaaaoooiiinnnsssrrhhlldducmfygwpbvkxqjz" + 8 * b" "
@@ -81,7 +81,7 @@ class Upstream(asyncio.Protocol):
             task = asyncio.get_running_loop().create_task(self._stream(asked[b"chunks"], asked[b"ms"] / 1000))
             self._tasks.add(task)
             return
-        body = conversation(asked.get(b"bytes", 0), self._source)
+        body = conversation(asked.get(b"bytes", 0), self._source, asked.get(b"repeated", 0))
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
         self._transport.write(head + body)
 
