@@ -2,11 +2,16 @@
 
 mitmproxy asks each add-on for each hook by name, twice an event; that is a fifth of its time. The order of calls, the
 waiting for those that are coroutines, and what happens to one that raises stay as they are.
+
+A coroutine is begun by whoever calls it, and only what is left of it once it waits needs a task. So until then it must
+not ask for the task that it runs in, as `asyncio.timeout` does: that is not its own yet.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from inspect import isawaitable
+from types import CoroutineType
+from typing import TypeGuard
 
 from mitmproxy.addonmanager import AddonManager, traverse
 from mitmproxy.exceptions import AddonHalt
@@ -16,6 +21,8 @@ from mitmproxy.hooks import Hook
 _log = logging.getLogger("mitmproxy.addonmanager")
 
 type Call = Callable[..., object]
+
+_flows: dict[type, bool] = {}  # whether objects of a class are flows: to ask an abstract class is dear
 
 
 class Dispatch:
@@ -36,7 +43,7 @@ class Dispatch:
         arguments = event.args()
         waiting = self._begin(event.name, arguments)
         subject = arguments[0]
-        if not isinstance(subject, Flow) or not self._known("update"):
+        if not is_flow(subject) or not self._known("update"):
             return waiting
         return self._begin("update", [[subject]]) if waiting is None else self._then_changed(waiting, subject)
 
@@ -66,13 +73,14 @@ class Dispatch:
         for call in calls:
             try:
                 result = call(*arguments)
+                waiting = None if result is None else _begun(result)
             except AddonHalt:
                 return None
             except Exception as error:  # noqa: BLE001  # as mitmproxy does; whoever watches the log acts on it
                 _tell(error)
                 continue
-            if result is not None and isawaitable(result):
-                return result
+            if waiting is not None:
+                return waiting
         return None
 
     def _known(self, name: str) -> tuple[Call, ...]:
@@ -82,6 +90,49 @@ class Dispatch:
             named = (getattr(addon, name, None) for addon in addons)
             known = self._calls[name] = tuple(call for call in named if callable(call))
         return known
+
+
+def is_flow(subject: object) -> TypeGuard[Flow]:
+    """Whether that is a flow, of whatever kind."""
+    kind = type(subject)
+    known = _flows.get(kind)
+    if known is None:
+        known = _flows[kind] = isinstance(subject, Flow)
+    return known
+
+
+class _Begun:
+    """A coroutine that has gone as far as where it waits for the first time."""
+
+    __slots__ = ("_waits_for", "_work")
+
+    def __init__(self, work: Coroutine[object, object, object], waits_for: object) -> None:
+        self._work = work
+        self._waits_for = waits_for
+
+    def __await__(self) -> Generator[object, object, object]:
+        waits_for = self._waits_for
+        while True:
+            try:
+                yield waits_for
+            except BaseException as error:  # noqa: BLE001  # such as being cancelled, which is for the coroutine to hear
+                try:
+                    waits_for = self._work.throw(error)
+                except StopIteration as end:
+                    return end.value
+            else:
+                return (yield from self._work.__await__())
+
+
+def _begun(result: object) -> Awaitable[object] | None:
+    """Goes on with a coroutine as far as it does not wait; what is then to be awaited."""
+    if not isinstance(result, CoroutineType):
+        return result if isawaitable(result) else None
+    try:
+        waits_for = result.send(None)
+    except StopIteration:
+        return None
+    return _Begun(result, waits_for)
 
 
 def _tell(error: Exception) -> None:

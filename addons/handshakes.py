@@ -11,6 +11,7 @@ from collections.abc import Callable, MutableMapping
 
 from mitmproxy import certs, ctx
 from mitmproxy.addons import tlsconfig
+from mitmproxy.http import HTTPFlow
 from mitmproxy.net import tls as net_tls
 from mitmproxy.proxy import context
 from mitmproxy.tls import TlsData
@@ -50,6 +51,11 @@ class Handshakes(tlsconfig.TlsConfig):
         connection.set_app_data(told)
         connection.set_accept_state()
         tls_start.ssl_conn = connection
+
+    def request(self, flow: HTTPFlow) -> None:
+        """Answers whoever asks for our list of certificates that were taken back: only its path ends so."""
+        if flow.request.data.path.endswith(b".crl"):
+            super().request(flow)
 
     def _made(self, at: context.Context) -> SSL.Context:
         """A context as mitmproxy makes it, and with our certificate and its key."""

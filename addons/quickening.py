@@ -18,19 +18,17 @@ from collections import deque
 from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
-from typing import Any, TypeGuard
+from typing import Any
 
 from mitmproxy import version
 from mitmproxy.connection import Connection
-from mitmproxy.flow import Flow
 from mitmproxy.proxy import commands, events, layer, mode_servers
 from mitmproxy.utils import asyncio_utils
 
 from addons import relay, shortcuts, straight
-from addons.dispatch import Dispatch
+from addons.dispatch import Dispatch, is_flow
 
 KNOWN = ("12", "3")
-TOGETHER_BYTES_MAX = 1 << 16
 
 _Theirs = mode_servers.ProxyConnectionHandler
 _set_theirs = asyncio_utils.set_eager_task_factory
@@ -65,7 +63,7 @@ class _Quick(_Theirs):
         dispatch = getattr(self.master.addons.handle_lifecycle, "__self__", None)
         waiting = dispatch.begin(hook) if isinstance(dispatch, Dispatch) else self.handle_hook(hook)
         (told,) = hook.args()
-        if waiting is None and not (isinstance(told, Flow) and told.intercepted):
+        if waiting is None and not (is_flow(told) and told.intercepted):
             return None
         return self._undisturbed(waiting, told)
 
@@ -73,7 +71,7 @@ class _Quick(_Theirs):
         with self.timeout_watchdog.disarm():
             if waiting is not None:
                 await waiting
-            if isinstance(told, Flow):
+            if is_flow(told):
                 await told.wait_for_resume()  # type: ignore[no-untyped-call]
 
 
@@ -93,7 +91,7 @@ class _Inline:
                 event = due.popleft()
                 for command in self._commands(event):
                     if held is not None:
-                        if _continues(command, held):
+                        if straight.continues(command, held):
                             held = commands.SendData(held.connection, held.data + command.data)
                             continue
                         yield held
@@ -142,13 +140,6 @@ class _Inline:
     def _task(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         peer = self._connection.client.peername
         return asyncio_utils.create_task(work, name=name, keep_ref=True, client=peer)
-
-
-def _continues(command: commands.Command, held: commands.SendData) -> TypeGuard[commands.SendData]:
-    """Whether a command sends more of the same to the same peer, and both are short."""
-    if not isinstance(command, commands.SendData) or command.connection is not held.connection:
-        return False
-    return len(held.data) + len(command.data) <= TOGETHER_BYTES_MAX
 
 
 @contextmanager

@@ -144,14 +144,7 @@ class _Relay:
     def _send(self, data: bytes) -> None:
         if self.agent not in self.connection.transports or self.writer.is_closing():
             return
-        if self.agent_tls is None:
-            self.writer.write(data)
-            return
-        try:  # noqa: SIM105  # suppress() costs as much as encrypting
-            self.agent_tls.sendall(data)
-        except (SSL.ZeroReturnError, SSL.SysCallError):
-            pass  # as in the layer: an agent that has left takes nothing more
-        self.writer.write(_encrypted(self.agent_tls))
+        self.writer.write(data if self.agent_tls is None else sealed(self.agent_tls, data))
 
     def _leave(self, rest: bytes) -> None:
         """Gives the layers what is theirs."""
@@ -162,17 +155,31 @@ class _Relay:
             end(self.reader)
 
 
+def is_record(data: bytes) -> bool:
+    """Whether that is one record of data, which has come whole."""
+    return data.startswith(_RECORD) and int.from_bytes(data[3:5]) + 5 == len(data)
+
+
+def opened(tls: SSL.Connection, record: bytes) -> bytes:
+    """What was said in one record; nothing where it was no data, or is not to be read, which the layer finds again."""
+    tls.bio_write(record)
+    try:
+        return tls.recv(_RECORD_BYTES_MAX)
+    except SSL.Error:
+        return b""
+
+
 def _decrypted(tls: SSL.Connection, data: bytes) -> tuple[bytes, bool]:
     """What was said, and whether something else was, too: an end, or an error, which the layer finds again.
 
     An answer to an update of keys goes out with what the layer sends next (RFC 8446, section 4.6.3).
     """
+    alone = is_record(data)  # to learn that there is no more costs as much as reading it
     tls.bio_write(data)
     parts: list[bytes] = []
-    alone = data.startswith(_RECORD) and int.from_bytes(data[3:5]) + 5 == len(data)
     try:
         parts.append(tls.recv(_RECORD_BYTES_MAX))
-        while not alone:  # to learn that there is no more costs as much as reading it
+        while not alone:
             parts.append(tls.recv(_RECORD_BYTES_MAX))
     except SSL.WantReadError:
         pass
@@ -181,15 +188,19 @@ def _decrypted(tls: SSL.Connection, data: bytes) -> tuple[bytes, bool]:
     return b"".join(parts), False
 
 
-def _encrypted(tls: SSL.Connection) -> bytes:
-    """All that is to go out."""
-    data = b""
+def sealed(tls: SSL.Connection, data: bytes) -> bytes:
+    """The same encrypted, behind whatever else is to go out."""
+    try:  # noqa: SIM105  # suppress() costs as much as encrypting
+        tls.sendall(data)
+    except (SSL.ZeroReturnError, SSL.SysCallError):
+        pass  # as in the layer: who has left takes nothing more
+    out = b""
     try:
-        while len(data) % READ_BYTES_MAX == 0:
-            data += tls.bio_read(READ_BYTES_MAX)
+        while len(out) % READ_BYTES_MAX == 0:
+            out += tls.bio_read(READ_BYTES_MAX)
     except SSL.WantReadError:
         pass
-    return data
+    return out
 
 
 def _between(connection: ConnectionHandler, stream: http_layers.HttpStream) -> _Relay | None:

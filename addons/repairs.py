@@ -1,7 +1,7 @@
 """What mitmproxy 12 loses of an exchange, repaired in subclasses of its layers, of which three files have more.
 
-No files but this one, these and `addons.straight` have private imports: `addons.http1`, `addons.http2`,
-`addons.interim`.
+No files but this one, these, `addons.straight` and `addons.shortcuts` have private imports: `addons.http1`,
+`addons.http2`, `addons.interim`.
 
 - What is lost of HTTP/1 and HTTP/2 themselves, and of interim answers.
 - `Expect: 100-continue` is answered here and taken off, so that a server can refuse no upload by its head. Here it

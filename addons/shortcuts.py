@@ -8,20 +8,26 @@
 - A layer asked at each command whether it is watched by somebody who debugs it, and a tunnel made a generator for each
   that it only handed on.
 - An address was read anew to be shown in a log that nobody writes; so was a certificate that had come before.
+- Commands between the parts of HTTP went up and down through as many generators as there were parts; and an id was made
+  by way of an object that knows much about ids.
 
 Whoever asks knows that this mitmproxy is one that this was tried with (`addons.quickening`).
 """
 
 import copy
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from mitmproxy import certs, connection, hooks, http, optmanager
+from mitmproxy import certs, connection, flow, hooks, http, optmanager
 from mitmproxy.proxy import commands, context, events, layer, server, tunnel
+from mitmproxy.proxy.layers import http as http_layers
+from mitmproxy.proxy.layers.http import _base as http_base
+from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.utils import human
 
 from addons.handshakes import certificate
@@ -127,6 +133,55 @@ def _to_child(self: tunnel.TunnelLayer, event: events.Event) -> layer.CommandGen
             yield command
 
 
+def _between(
+    self: http_layers.HttpLayer, child: layer.Layer | http_layers.HttpStream, event: events.Event
+) -> layer.CommandGenerator[None]:
+    going: list[tuple[layer.Layer, Iterator[commands.Command]]] = [(child, child.handle_event(event))]
+    while going:
+        at, said = going[-1]
+        for command in said:
+            if command.blocking or isinstance(command, commands.RequestWakeup):
+                self.command_sources[command] = at
+            if not isinstance(command, http_base.HttpCommand):
+                if isinstance(command, commands.OpenConnection):
+                    self.connections[command.connection] = at
+                yield command
+                continue
+            if isinstance(command, http_layers.SendHttp):
+                then: layer.Layer | None = self.connections[command.connection]
+            elif isinstance(command, http_base.ReceiveHttp):
+                if isinstance(command.event, RequestHeaders):
+                    yield from self.make_stream(command.event.stream_id)
+                then = self.streams.get(command.event.stream_id)
+            else:
+                yield from _told(self, command)
+                continue
+            if then is not None:
+                going.append((then, then.handle_event(command.event)))
+                break
+        else:
+            going.pop()
+
+
+def _told(self: http_layers.HttpLayer, command: commands.Command) -> layer.CommandGenerator[None]:
+    if isinstance(command, http_layers.DropStream):
+        self.streams.pop(command.stream_id, None)
+    elif isinstance(command, http_layers.GetHttpConnection):
+        yield from self.get_connection(command)
+    elif isinstance(command, http_layers.RegisterHttpConnection):
+        yield from self.register_connection(command)
+    else:
+        raise AssertionError(f"Not a command: {command}")
+
+
+def _uuid4() -> str:
+    drawn = bytearray(os.urandom(16))
+    drawn[6] = drawn[6] & 0x0F | 0x40  # RFC 9562, section 5.4
+    drawn[8] = drawn[8] & 0x3F | 0x80
+    told = drawn.hex()
+    return f"{told[:8]}-{told[8:12]}-{told[12:16]}-{told[16:20]}-{told[20:]}"
+
+
 @lru_cache(maxsize=1024)
 def _shown(host: str) -> str:
     shown: str = _theirs[human, "format_address"]((host, ""))
@@ -151,6 +206,9 @@ _SHORTER: Sequence[tuple[type | ModuleType, str, object]] = (
     (http.Headers, "__contains__", _has),
     (layer.Layer, "handle_event", _handle),
     (tunnel.TunnelLayer, "event_to_child", _to_child),
+    (http_layers.HttpLayer, "event_to_child", _between),
+    (flow, "uuid", SimpleNamespace(uuid4=_uuid4)),
+    (connection, "uuid", SimpleNamespace(uuid4=_uuid4)),
     (human, "format_address", _format_address),
     (certs.Cert, "from_pyopenssl", staticmethod(certificate)),
     (server.TimeoutWatchdog, "disarm", _disarm),

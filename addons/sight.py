@@ -15,6 +15,8 @@ from store.core.websocket import By
 from store.drafting import seen
 from store.drafting.seen import STATUS_MAX
 
+_TLS = "edgetape_tls"  # among the members of a Server: what is said of its TLS, which stays as it is
+
 
 def request(live: Live, body: bytes, *, streaming: bool = False) -> seen.Request:
     """The request as the agent sent it, without the headers that were for us."""
@@ -109,6 +111,13 @@ def _tls(server: Server) -> str | None:
     """Version, cipher, application protocol and certificate of the server, as far as TLS was spoken with it."""
     if not server.tls_established:
         return None
+    known = vars(server).get(_TLS)
+    if known is None:
+        known = vars(server)[_TLS] = _told(server)
+    return str(known)
+
+
+def _told(server: Server) -> str:
     said = [str(server.tls_version), str(server.cipher)]
     if server.alpn:
         said.append(f"alpn={server.alpn.decode('latin-1')}")

@@ -5,15 +5,28 @@ nothing any more: the CONNECT is answered, and its stream passes everything on. 
 - The short way is taken once nothing outside waits for anything, and then for all that comes: pieces, ends and replies.
 - How the connection to the agent is ended is still for the layers outside to say.
 
+Once TLS is spoken with both sides it leads past the two layers of that, too: what comes is decrypted here with their
+own sessions, and what goes out encrypted. That is for single records of data and for replies; whatever is more or
+something else is left to the layers, as are ends and everything behind the first of them.
+
 Whoever asks knows that this mitmproxy is one that this was tried with (`addons.quickening`).
 """
 
+from typing import TypeGuard
+
+from mitmproxy.connection import Connection, ConnectionState
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers import http as http_layers
 from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http import _http1 as http1
 from mitmproxy.proxy.layers.http._hooks import HttpConnectedHook
+from mitmproxy.proxy.layers.tls import ClientTLSLayer, ServerTLSLayer, TLSLayer
+from mitmproxy.proxy.tunnel import TunnelState
+
+from addons import relay
+
+TOGETHER_BYTES_MAX = 1 << 16
 
 
 def opens(event: events.Event) -> bool:
@@ -48,7 +61,7 @@ class Inside:
         self._agent = agent
         self._stream = stream
         self._client = http.context.client
-        self._within: layer.Layer = stream.child_layer
+        self._within: layer.Layer | Past = stream.child_layer
 
     def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         """The commands that the layers outside would have come to."""
@@ -64,3 +77,87 @@ class Inside:
                 yield from self._http.event_to_child(self._agent, end)
             else:
                 yield commands.CloseConnection(command.connection)
+        if isinstance(event, events.DataReceived) and isinstance(self._within, layer.Layer):
+            self._within = past(self._within) or self._within
+
+
+def past(within: layer.Layer) -> "Past | None":
+    """The way past the layers of TLS as they are now, if there is one."""
+    server = _chosen(within)
+    agent = server.child_layer if isinstance(server, ServerTLSLayer) else None
+    spoken = _chosen(agent.child_layer) if isinstance(agent, ClientTLSLayer) else None
+    if not isinstance(server, ServerTLSLayer) or not isinstance(agent, ClientTLSLayer):
+        return None
+    if not isinstance(spoken, http_layers.HttpLayer) or not (_only_passes(server) and _only_passes(agent)):
+        return None
+    return Past(within, server, agent, spoken)
+
+
+def _chosen(asked: layer.Layer) -> layer.Layer | None:
+    """The layer that was chosen there, and has all that came before."""
+    if not isinstance(asked, layer.NextLayer) or asked._handle is None or asked._paused or asked._paused_event_queue:
+        return None
+    return asked.layer
+
+
+def _only_passes(tls: TLSLayer) -> bool:
+    """Whether there is nothing left to it but encrypting and decrypting."""
+    waits = tls._paused or tls._event_queue or tls.command_to_reply_to or tls.debug is not None
+    return tls.tunnel_state is TunnelState.OPEN and tls.tunnel_connection is tls.conn and not waits
+
+
+class Past:
+    """Stands for all from `within` to `http`, which are two layers of TLS, with the server and with the agent."""
+
+    def __init__(self, within: layer.Layer, server: TLSLayer, agent: TLSLayer, http: http_layers.HttpLayer) -> None:
+        self._within = within
+        self._http = http
+        self._sides: dict[Connection, TLSLayer] = {server.conn: server, agent.conn: agent}
+
+    def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """The commands that the layers would have come to."""
+        if any(side.state is not ConnectionState.OPEN for side in self._sides):
+            return self._within.handle_event(event)
+        side = self._sides.get(event.connection) if isinstance(event, events.DataReceived) else None
+        if side is None or not isinstance(event, events.DataReceived):
+            return self._going(event)
+        if isinstance(event.data, relay.Opened) or not relay.is_record(event.data):
+            return self._within.handle_event(event)
+        plain = relay.opened(side.tls, event.data)
+        if not plain:  # it was no data after all
+            return self._within.handle_event(events.DataReceived(event.connection, relay.Opened(plain)))
+        return self._going(events.DataReceived(event.connection, plain))
+
+    def _going(self, event: events.Event) -> layer.CommandGenerator[None]:
+        held: commands.SendData | None = None
+        try:
+            for command in self._http.handle_event(event):
+                if held is not None:
+                    if continues(command, held):
+                        held = commands.SendData(held.connection, held.data + command.data)
+                        continue
+                    yield self._sealed(held)
+                    held = None
+                side = self._sides.get(command.connection) if isinstance(command, commands.ConnectionCommand) else None
+                if side is None:
+                    yield command
+                elif isinstance(command, commands.SendData):
+                    held = command
+                else:
+                    yield from side._handle_command(command)
+        except Exception:
+            if held is not None:
+                yield self._sealed(held)
+            raise
+        if held is not None:
+            yield self._sealed(held)
+
+    def _sealed(self, command: commands.SendData) -> commands.SendData:
+        return commands.SendData(command.connection, relay.sealed(self._sides[command.connection].tls, command.data))
+
+
+def continues(command: commands.Command, held: commands.SendData) -> TypeGuard[commands.SendData]:
+    """Whether a command sends more of the same to the same peer, and both are short."""
+    if not isinstance(command, commands.SendData) or command.connection is not held.connection:
+        return False
+    return len(held.data) + len(command.data) <= TOGETHER_BYTES_MAX

@@ -69,3 +69,40 @@ async def test_nothing_is_awaited_where_nobody_waits() -> None:
     hook = HttpRequestHeadersHook(tflow.tflow())
     assert Dispatch(manager(heard, (Plain, Changed), RuntimeError)).begin(hook) is None
     assert heard == ["0", "1", "1 changed"]
+
+
+class Stubborn:
+    """Waits for a first and a second word, and hears when it is told to stop waiting for them."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.words = [asyncio.Event(), asyncio.Event(), asyncio.Event()]
+
+    async def requestheaders(self, _: object) -> None:
+        self.heard.append("begun")
+        for word in self.words:
+            try:
+                await word.wait()
+            except asyncio.CancelledError:
+                self.heard.append("stop")
+            else:
+                self.heard.append("word")
+
+
+async def test_what_is_begun_without_a_task_hears_all_that_its_task_does() -> None:
+    addon = Stubborn()
+    master = Master(options.Options())
+    master.addons.add(addon)  # type: ignore[no-untyped-call]
+    waiting = Dispatch(master.addons).begin(HttpRequestHeadersHook(tflow.tflow()))
+    assert waiting is not None
+    assert addon.heard == ["begun"]
+
+    async def wait() -> None:
+        await waiting
+
+    task = asyncio.create_task(wait())
+    for told in (task.cancel, task.cancel, addon.words[2].set):
+        await asyncio.sleep(0)
+        told()
+    await task
+    assert addon.heard == ["begun", "stop", "stop", "word"]

@@ -7,7 +7,7 @@ import pytest
 from mitmproxy.connection import Server
 from mitmproxy.proxy import commands, events, layer
 
-from addons import quickening
+from addons import straight
 from addons.quickening import _Inline, _Quick
 
 HERE, THERE = Server(address=("here", 1)), Server(address=("there", 2))
@@ -56,5 +56,5 @@ def test_what_was_said_before_a_fault_goes_out() -> None:
 
 
 def test_what_is_long_is_not_copied_once_more() -> None:
-    long = bytes(quickening.TOGETHER_BYTES_MAX)
+    long = bytes(straight.TOGETHER_BYTES_MAX)
     assert list(given(Says([sent(HERE, b"head"), sent(HERE, long)]))) == [("here", b"head"), ("here", long)]
