@@ -37,7 +37,7 @@ def _pattern(text: str) -> tuple[re.Pattern[str], int | None]:
     found = _PLACE.fullmatch(text)
     if found is None or (found["port"] and int(found["port"]) > 65_535):
         raise NoPlace(
-            f"{text!r} is no host to pass through" if text else "an empty text is no host to pass through",
+            f"{text!r} names no host" if text else "an empty text names no host",
             hint="write api.example.com, *.example.com or api.example.com:8443",
         )
     host = _plain(found["address"] or found["host"])

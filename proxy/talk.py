@@ -80,7 +80,7 @@ class Talk:
         if self.as_json:
             self._line({"level": level, "message": text.removeprefix("edgetape: ")})
         else:
-            self.always(text)
+            self.always(printable(text))
 
     def _line(self, members: Mapping[str, str | int]) -> None:
         self.always(json.dumps({"time": datetime.now(UTC).isoformat(), **members}))

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from store.core.errors import EdgetapeError
+from store.reasons import reason
 
 
 class CannotListen(EdgetapeError):
@@ -16,6 +17,6 @@ async def listening(host: str, port: int, front: Callable[[], asyncio.Protocol])
         return await asyncio.get_running_loop().create_server(front, host, port, backlog=512)
     except OSError as error:
         raise CannotListen(
-            f"cannot listen on {host} port {port}: {error.strerror or error}",
-            hint="another program has that port: choose one with --port or --reverse, or none for any free one",
+            f"cannot listen on {host} port {port}: {reason(error)}",
+            hint="choose another with --port or --reverse, or none for any free one",
         ) from error

@@ -5,6 +5,7 @@ from store.core.errors import UnknownRun
 from store.database.connection import Connection
 
 _LAST = "last"
+_FILES = (".tape", ".zip", ".tar")
 
 
 def identify(connection: Connection, word: str) -> str:
@@ -36,7 +37,7 @@ def _unknown(connection: Connection, word: str, missing: str) -> UnknownRun:
             said = f"run {run} was pruned at {ts} by {facts.by}: {facts.reason}"
             return UnknownRun(said, hint="a bundle that was made of it before still verifies")
     pruned = f"; {len(left)} were pruned" if left else ""
-    return UnknownRun(missing + pruned, hint=_names(connection))
+    return UnknownRun(missing + pruned, hint=_names(connection, word))
 
 
 def _newest(connection: Connection, column: str, value: str) -> str | None:
@@ -46,9 +47,11 @@ def _newest(connection: Connection, column: str, value: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _names(connection: Connection) -> str:
+def _names(connection: Connection, word: str) -> str:
     named = connection.execute(
         "SELECT name FROM runs WHERE name <> '' GROUP BY name ORDER BY MAX(opened) DESC LIMIT 5"
     ).fetchall()
     names = ", ".join(name for (name,) in named)
-    return f"named runs: {names}" if names else "`edgetape runs` lists them"
+    runs = f"named runs: {names}" if names else "`edgetape runs` lists them"
+    is_path = "/" in word or word.endswith(_FILES)
+    return f"if a file is meant: it is not there, or not taken here; {runs}" if is_path else runs

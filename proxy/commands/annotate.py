@@ -58,10 +58,13 @@ def command(context: click.Context, run: str, step: int | None, **given: Unpack[
         seq = given["seq"] or 0
         if step is not None:
             seq = event_of(steps(reader.events(found)), step)
-        annotation.demand(given["by"], given["kind"])
         redactor = redact.Redactor(redact.secrets_of(os.environ))
-        said = redactor.body(annotation.fit(_text(given)).encode())
-        annotation.fit(said.content.decode())
+        try:
+            annotation.demand(given["by"], given["kind"])
+            said = redactor.body(annotation.fit(_text(given)).encode())
+            annotation.fit(said.content.decode())
+        except annotation.UnfitAnnotation as error:
+            raise Misuse(str(error), hint=error.hint) from error
         by = redactor.plain(given["by"]).content.decode()
     talk = Talk.of(context)
     numbers: list[int] = []
@@ -95,4 +98,4 @@ def _text(given: Given) -> str:
     except OSError as error:
         raise Misuse(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
-        raise Misuse("an annotation is UTF-8 text, this is none") from None
+        raise Misuse("an annotation is UTF-8 text, this is none", hint="spell it in UTF-8") from None

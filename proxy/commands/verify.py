@@ -15,6 +15,7 @@ from proxy.talk import Talk
 from store.core import checkpoint
 from store.core.checkpoint import SignedCheckpoint
 from store.core.errors import Malformed
+from store.reasons import reason
 from store.verify.verdict import EXIT_POLICY
 
 FINDINGS_MAX = 50
@@ -96,7 +97,7 @@ def _held(path: Path) -> SignedCheckpoint:
     try:
         return checkpoint.parse(path.read_bytes())
     except (OSError, Malformed) as error:
-        raise Misuse(f"no signed checkpoint can be read from {path}: {error}") from error
+        raise Misuse(f"no signed checkpoint can be read from {path}: {reason(error)}") from error
 
 
 def _policy(path: Path | None) -> "Policy":

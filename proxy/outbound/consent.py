@@ -44,7 +44,7 @@ def model_servers(exchanges: Iterable[Exchange], step: int, look: Look) -> list[
 
 def announcement(
     opening: str,
-    servers: Iterable[ModelServer],
+    servers: Sequence[ModelServer],
     registry: Registry,
     *,
     since: int = 1,
@@ -62,6 +62,8 @@ def announcement(
         if not rule.models_only:
             where = " (edgetape.toml)" if str(rule) in filed else ""
             yield f"  {'by rule' if rule.is_live else 'NOT, by rule'}: {rule}{where}"
+    if not (fakes.rows or servers or any(not rule.models_only for rule in registry.rules)):
+        yield "  nothing"
     yield "everything else is answered from the recording, or refused"
 
 

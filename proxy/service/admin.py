@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from proxy.border import Misuse
 from proxy.service.metrics import Snapshot, exposition, metrics
+from store.reasons import reason
 
 REQUEST_BYTES_MAX = 8 * 1024
 REQUEST_S_MAX = 5.0
@@ -36,7 +37,7 @@ class Admin:
             self._server = await asyncio.start_server(self._serve, host, port, limit=REQUEST_BYTES_MAX)
         except OSError as error:
             raise Misuse(
-                f"the admin listener cannot have {host} port {port}: {error.strerror or error}",
+                f"the admin listener cannot have {host} port {port}: {reason(error)}",
                 hint="choose another with --admin, or 0 for any free one",
             ) from error
         where: tuple[str, int] = self._server.sockets[0].getsockname()[:2]

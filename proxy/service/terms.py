@@ -18,6 +18,7 @@ from proxy.stores.policy import own_rules
 from store.authority import Authority
 from store.core import redact
 from store.core.tenant import BadTenants, Tenant, parsed
+from store.reasons import reason
 
 
 class Given(anchoring.Given):
@@ -103,7 +104,7 @@ def _tenants(path: Path | None) -> tuple[Tenant, ...]:
     except BadTenants as error:
         raise Misuse(f"{path}: {error}", hint=error.hint) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise Misuse(f"{path} cannot be read: {error}") from error
+        raise Misuse(f"{path} cannot be read: {reason(error)}") from error
 
 
 def _run_port(text: str) -> tuple[str, int]:

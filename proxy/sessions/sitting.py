@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from proxy.border import Misuse
 from proxy.talk import Talk
 from replay_server.pause import Pause
+from store.reasons import reason
 
 TOKEN_VARIABLE = "EDGETAPE_CONTROL_TOKEN"
+_FREE = "choose another with --control, or 0 for any free one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Sitting:
         try:
             listener = socket.create_server(("127.0.0.1", port))
         except OSError as error:
-            raise Misuse(f"the control API cannot listen on port {port}: {error.strerror}") from error
+            raise Misuse(f"the control API cannot listen on port {port}: {reason(error)}", hint=_FREE) from error
         # Taken out of the environment: it is none of the agent's.
         return cls(Pause(until, each), listener, os.environ.pop(TOKEN_VARIABLE, "") or secrets.token_urlsafe(16))
 

@@ -2,7 +2,7 @@
 
 import click
 
-from proxy.settings.setting import COUNT, FILE, FOLDER, OUTPUT, Setting
+from proxy.settings.setting import COUNT, FILE, FOLDER, JOBS, OUTPUT, Setting
 
 ROWS = (
     # runs, show
@@ -40,7 +40,7 @@ ROWS = (
     Setting(
         "jobs",
         "Processes that work at once; a verification takes as many as there are cores, where the store is large.",
-        COUNT,
+        JOBS,
         short="-j",
     ),
     Setting("policy", "What you ask for and whom you trust, as a TOML file (docs/anchors.md).", FILE),

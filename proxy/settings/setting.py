@@ -1,10 +1,13 @@
 """What one setting is, and the kinds of values that settings have."""
 
 import getpass
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -14,6 +17,8 @@ from store.core.errors import EdgetapeError
 type Kind = click.Choice[str] | click.Path | click.IntRange | click.FloatRange | type[str] | None
 type Default = str | int | float | Callable[[], Path | str] | None
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
 
 class Place(click.Path):
     """A folder, or the URL of a store that a server keeps, which no error quotes: it may hold a password."""
@@ -22,7 +27,7 @@ class Place(click.Path):
         self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> object:
         """A Path, or a Server."""
-        if not isinstance(value, str) or not address.is_url(value):
+        if not isinstance(value, str) or not _SCHEME.match(value):
             return super().convert(value, param, ctx)
         try:
             return address.parse(value)
@@ -30,13 +35,25 @@ class Place(click.Path):
             self.fail(f"{error}: {error.hint}", param, ctx)
 
 
+class Seconds(click.FloatRange):
+    """A number of seconds that can be waited for: neither endless nor no number (`nan` is in every range)."""
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """A finite float in the range."""
+        number = float(super().convert(cast("float", value), param, ctx))  # which takes a text as well
+        if not math.isfinite(number):
+            self.fail(f"{number} is no number of seconds", param, ctx)
+        return number
+
+
 FOLDER = click.Path(file_okay=False, path_type=Path)
 STORE = Place(file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 PORT = click.IntRange(0, 65535)
-SECONDS, LONG = click.FloatRange(min=0), click.FloatRange(min=1)
+SECONDS, LONG = Seconds(min=0), Seconds(min=1)
 COUNT = click.IntRange(min=1)
+JOBS = click.IntRange(1, 256)  # more processes than a machine starts in passable time
 
 
 @dataclass(frozen=True, slots=True)

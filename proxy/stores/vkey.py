@@ -5,6 +5,7 @@ from pathlib import Path
 from proxy.border import Misuse
 from store.core.checkpoint import VerifierKey
 from store.core.errors import Malformed
+from store.reasons import reason
 
 
 def verifier_key(given: str | None) -> VerifierKey | None:
@@ -16,7 +17,7 @@ def verifier_key(given: str | None) -> VerifierKey | None:
         try:
             text = Path(given).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise Misuse(f"no verifier key can be read from {given}: {error}") from error
+            raise Misuse(f"no verifier key can be read from {given}: {reason(error)}") from error
     try:
         return VerifierKey.parse(text)
     except Malformed as error:

@@ -24,6 +24,7 @@ _LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _END = struct.Struct("<4s4H2IH")
 _LOCAL_MARK, _CENTRAL_MARK, _END_MARK = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
+_BEGINNINGS = (_LOCAL_MARK, _END_MARK)  # the latter of an empty one
 _VERSION, _MADE_BY_UNIX = 20, 3 << 8 | 20
 _FIRST_OF_1980 = 1 << 5 | 1
 _PLAIN_FILE = 0o100644 << 16
@@ -86,6 +87,8 @@ def unpack(file: Buffer) -> Iterator[tuple[str, memoryview]]:
     Raises Unsafe or TooMuch, at the latest behind the last one: nothing may be believed before.
     """
     view = memoryview(file)
+    if bytes(view[:4]) not in _BEGINNINGS:
+        raise Unsafe("this is no ZIP file")
     if len(view) > FILE_BYTES_MAX:
         raise TooMuch(f"the file has {len(view)} bytes, the limit is 4 GiB")
     places: list[tuple[str, int, int, int]] = []

@@ -53,6 +53,8 @@ def is_url(word: str) -> bool:
 
 def parse(url: str) -> Server:
     """What a URL says. Raises BadAddress, which never quotes it."""
+    if not is_url(url):
+        raise BadAddress("a store is a folder or in PostgreSQL, and this URL is of something else", hint=_HINT)
     try:
         parts = urlsplit(url)
         query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))

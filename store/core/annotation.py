@@ -118,7 +118,9 @@ def fit(text: str) -> str:
     if not told:
         raise UnfitAnnotation("an annotation says something", hint="--text WORDS, or --text-file FILE")
     if _CONTROL.search(told):
-        raise UnfitAnnotation("an annotation is text: it has no control characters")
+        raise UnfitAnnotation(
+            "an annotation is text: it has no control characters", hint="take them out, such as colors"
+        )
     if _bytes(told) > TEXT_BYTES_MAX:
         raise UnfitAnnotation(
             f"an annotation has at most {TEXT_BYTES_MAX:,} bytes, this one has {_bytes(told):,}",

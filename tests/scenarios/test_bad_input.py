@@ -127,6 +127,18 @@ def test_why_it_cannot_listen_is_said_in_one_sentence_of_ours(command: Command) 
         is_clear(said, 3, f"cannot listen on {host} port 0: that is no address of this machine\nhint: ")
 
 
+def test_a_place_that_takes_no_bundle_is_named_not_the_store(command: Command) -> None:
+    (command.folder / "file").touch()
+    path = command.folder / "file" / "x.zip"
+    for words in (("export", "last", "-o"), ("pin", "last", "-o")):
+        is_clear(command.run(*words, str(path)), 3, f"the bundle cannot be written to {path}", "\nhint: ")
+
+
+def test_a_file_that_is_not_there_is_thought_of_where_no_run_is_found(command: Command) -> None:
+    for word in ("nightly.tape", "tapes/nightly"):
+        is_clear(command.run("replay", word), 2, f"there is no run {word!r}", "if a file is meant: it is not there")
+
+
 HOLD = """
 import sqlite3, sys
 held = sqlite3.connect(sys.argv[1], isolation_level=None)

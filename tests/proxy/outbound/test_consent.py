@@ -33,6 +33,14 @@ def test_every_server_and_rule_is_named() -> None:
     ]
 
 
+def test_where_nothing_may_leave_that_is_said() -> None:
+    registry = Registry.of([]).with_models([])
+    assert list(announcement("this may leave this machine:", [], registry))[1:] == [
+        "  nothing",
+        "everything else is answered from the recording, or refused",
+    ]
+
+
 def test_without_a_terminal_only_yes_is_a_yes(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Misuse) as caught:
         agree(Talk(-1), told(), yes=False)

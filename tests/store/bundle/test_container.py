@@ -116,6 +116,12 @@ def test_another_zip_is_refused(raw: bytes) -> None:
         unpacked(raw)
 
 
+@pytest.mark.parametrize("raw", [b"", b"import this\n", b"PK", bytes(100)])
+def test_what_is_no_zip_at_all_is_called_that(raw: bytes) -> None:
+    with pytest.raises(Unsafe, match="this is no ZIP file"):
+        unpacked(raw)
+
+
 def test_a_header_that_claims_four_gigabytes_costs_nothing() -> None:
     raw = bytearray(packed({"vkey": b"k"}))
     raw[18:26] = struct.pack("<2I", 0xFFFFFFF0, 0xFFFFFFF0)
