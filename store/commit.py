@@ -192,6 +192,7 @@ class Committer:
         applied: list[Work] = []
         try:
             with explained(self._path), transaction(self._connection):
+                self._logs.begin(self._connection)
                 applied += [prepared.work for prepared in batch if self._apply(prepared)]
                 self._logs.flush(self._connection, hurried=self._queue.qsize() >= HURRIED_WORK)
         except EdgetapeError as error:
@@ -203,7 +204,7 @@ class Committer:
                     prepared.work.ticket.settle(error)
             return
         self._failing = False
-        self._logs.commit()
+        self._logs.commit(appended=all(prepared.work.adds for prepared in batch))
         if applied:
             self._rhythm.committed()
         for work in applied:

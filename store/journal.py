@@ -1,7 +1,7 @@
 """Appending to the chain of a run, inside the writer's transaction (docs/format.md, sections 3-5).
 
 Rules kept here:
-- seq, prev and clocks are given here, from what the transaction reads: nothing is remembered across transactions.
+- seq, prev and clocks are given here, from what the transaction reads, or knows to be unchanged (`Recall`).
 - A record is encoded, and so refused, before anything of it is written.
 """
 
@@ -132,7 +132,7 @@ def close_run(connection: Connection, logs: LiveLogs, run: str, facts: RunClose,
     for each in envelopes.in_order(connection, run):
         tree.append(each.raw)
         last = each.hash
-        kind = str(json.loads(each.raw)["type"])
+        kind = event.glimpsed(each.raw).type
         counts[kind] = counts.get(kind, 0) + 1
     members = shape.members(facts) | {
         "n": tree.size,
@@ -171,18 +171,27 @@ def note_heads(connection: Connection, ts: str) -> None:
 
 
 def keep(
-    connection: Connection, logs: LiveLogs, run: str, seq: int, kind: str, opened: Iterable[draft.Opening]
+    connection: Connection,
+    logs: LiveLogs,
+    run: str,
+    seq: int,
+    kind: str,
+    opened: Iterable[draft.Opening],
+    *,
+    derived: bool = False,
 ) -> None:
-    """Keeps the openings of one event, of the type `kind`, and their bodies in the log of its run."""
+    """Keeps the openings of one event, of the type `kind`, and their bodies in the log of its run; `derived` when all
+    salts are those of the run's salt key.
+    """
     veil = logs.keys(connection, run).veil
     for opening in opened:
         lent = None if opening.elsewhere is None else _lent(connection, logs, opening)
         if lent is not None:
+            place = None
             loans.add(logs.additions, loans.Loan(run, seq, opening.pointer, lent))
-            openings.add(logs.additions, run, seq, opening, None, veil)
         else:
             place = logs.add(connection, run, f"{kind}{opening.pointer}", opening.content)
-            openings.add(logs.additions, run, seq, opening, place, veil)
+        openings.add(logs.additions, run, seq, opening, place, veil, derived=derived)
 
 
 def _lent(connection: Connection, logs: LiveLogs, opening: draft.Opening) -> draft.Elsewhere | None:
@@ -205,7 +214,7 @@ def _insert(connection: Connection, logs: LiveLogs, place: event.Place, weighed:
         raise InvalidEvent(f"not an event: {error}") from error
     hashed = envelopes.append(logs.additions, place.run, place.seq, raw)
     if opened:
-        keep(connection, logs, place.run, place.seq, str(members["type"]), opened)
+        keep(connection, logs, place.run, place.seq, str(members["type"]), opened, derived=True)
     logs.recall.heads[place.run] = Head(place.seq, hashed, str(members["type"]), place.mono_us)
     return Appended(place.seq, hashed)
 

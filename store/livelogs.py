@@ -2,8 +2,8 @@
 
 Rules kept here:
 - What a log remembers only makes it smaller. Whether its end and its keys are still the stored ones is read in each
-  transaction that touches it; where they are not (another writer, or an erasure, was there), it begins anew behind
-  what is stored.
+  transaction that touches it, unless nobody else has committed since they were (`Recall`); where they are not (another
+  writer, or an erasure, was there), it begins anew behind what is stored.
 - A log that nobody wrote into for a while gives its memory back.
 """
 
@@ -16,6 +16,7 @@ from store.additions import Additions
 from store.core.draft import Bytes
 from store.core.errors import StoreUnusable
 from store.core.redact import Long
+from store.database import changes
 from store.database.connection import Connection
 from store.loans import Lender
 from store.recall import Recall
@@ -97,6 +98,10 @@ class LiveLogs:
         log = self._live[run].log
         return self._add_long(connection, run, body) if isinstance(body, Long) else log.add(body, shelf)
 
+    def begin(self, connection: Connection) -> None:
+        """A transaction has begun: what was read in the one before counts if nobody else has committed since."""
+        self.recall.begin(changes(connection))
+
     @property
     def is_flushed(self) -> bool:
         """Whether something of this transaction can only be rolled back."""
@@ -119,9 +124,12 @@ class LiveLogs:
         for run in self._touched:
             self._flush(connection, run, hurried=hurried)
 
-    def commit(self) -> None:
-        """All that was flushed is on disk."""
-        self.recall.forget()
+    def commit(self, *, appended: bool = False) -> None:
+        """All that was flushed is on disk; `appended` when the transaction has only appended to runs that are there."""
+        if appended:
+            self.recall.pieces.clear()
+        else:
+            self.recall.forget()
         now_s = time.monotonic()
         for run in self._touched:
             live = self._live.pop(run)
@@ -170,12 +178,16 @@ class LiveLogs:
             self._flushed[run] = change.blocks[-1].span
 
     def _current(self, connection: Connection, run: str) -> _Live:
+        live = self._live.get(run)
+        if live is not None and run in self.recall.ends:
+            return live
         row = connection.execute(
             "SELECT number, start, length, frame FROM blocks WHERE run = ? ORDER BY number DESC LIMIT 1", (run,)
         ).fetchone()
         last = None if row is None else Span(*row)
-        live, keys = self._live.get(run), self.keys(connection, run)
+        keys = self.keys(connection, run)
         if live is None or live.last != last or live.wrapped != keys.wrapped:
             log = LiveLog(keys.guard, Splicer(last.end if last else 0), last.number + 1 if last else 0)
             live = self._live[run] = _Live(log, keys.wrapped, last, time.monotonic())
+        self.recall.ends.add(run)
         return live

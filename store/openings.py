@@ -105,9 +105,16 @@ def runs(connection: Connection) -> set[str]:
     return {run for (run,) in connection.execute(query)}
 
 
-def add(additions: Additions, run: str, seq: int, opening: Opening, place: int | None, veil: Veil) -> None:
-    """Adds the opening of a body that stands at `place`, or in another run."""
-    salt, sha256 = veil.kept(seq, opening.pointer, opening.salt, opening.sha256)
+def add(
+    additions: Additions, run: str, seq: int, opening: Opening, place: int | None, veil: Veil, *, derived: bool = False
+) -> None:
+    """Adds the opening of a body that stands at `place`, or in another run; `derived` when its salt is known to be the
+    one that `veil` gives.
+    """
+    if derived:
+        salt, sha256 = b"", veil.kept_digest(seq, opening.pointer, opening.sha256)
+    else:
+        salt, sha256 = veil.kept(seq, opening.pointer, opening.salt, opening.sha256)
     additions.add(_INSERT, run, seq, opening.pointer, salt, sha256, len(opening.content))
     if place is not None:
         additions.add(_INSERT_PLACE, run, seq, opening.pointer, place)

@@ -4,6 +4,7 @@ docs/format.md, sections 4-5. The pieces of streams that were open lie in `pendi
 come of its body or of an upload. A head that cannot be read is as good as none.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -12,7 +13,8 @@ from store import envelopes, journal, pending
 from store.core import event
 from store.core.draft import Draft, Sheet
 from store.core.errors import Malformed
-from store.core.model import Framing, HttpError, HttpRequest, HttpRequestEnd, HttpResponse
+from store.core.event import Event
+from store.core.model import Framing, HttpError, HttpRequestEnd, HttpResponse
 from store.core.redact import stored
 from store.core.redaction.marks import tally
 from store.core.text import Text, text_bytes
@@ -34,12 +36,13 @@ class AnswerHead(msgspec.Struct, frozen=True):
     exact: bool = True
 
 
-def close_requests(connection: Connection, logs: LiveLogs, run: str, now: journal.Now) -> int:
+def close_requests(connection: Connection, logs: LiveLogs, run: str, now: journal.Now, *, dead: bool) -> int:
     """Gives every request of `run` that has no outcome one that says the recorder stopped; how many there were.
 
-    An upload that was still coming is ended too, be its outcome there or not.
+    An upload that was still coming is ended too, be its outcome there or not. `dead` when another recorder wrote the
+    run: then every event is read whole. Raises Malformed for one that is none.
     """
-    uploads, requests = _unfinished(connection, run)
+    uploads, requests = _unfinished(connection, run, event.decode if dead else event.glimpsed)
     for req in sorted(uploads | requests):
         keys = logs.keys(connection, run)
         if req in uploads:
@@ -58,21 +61,21 @@ def answer_head(raw: bytes) -> AnswerHead:
         raise Malformed(f"not the head of an answer: {error}") from error
 
 
-def _unfinished(connection: Connection, run: str) -> tuple[set[int], set[int]]:
+def _unfinished(connection: Connection, run: str, read: Callable[[bytes], Event]) -> tuple[set[int], set[int]]:
     """The seqs of the requests whose uploads have no end, and of those that have no outcome."""
     uploads: set[int] = set()
     requests: set[int] = set()
     for envelope in envelopes.in_order(connection, run):
-        happened = event.decode(envelope.raw)
-        match happened.facts:
-            case HttpRequest() as facts:
+        happened = read(envelope.raw)
+        match happened.type:
+            case "http.request":
                 requests.add(happened.seq)
-                if facts.streaming:
+                if happened.glimpse.streaming:
                     uploads.add(happened.seq)
-            case HttpRequestEnd() as facts:
-                uploads.discard(facts.req)
-            case HttpResponse() | HttpError() as facts:
-                requests.discard(facts.req)
+            case "http.request.end":
+                uploads.discard(happened.req)
+            case "http.response" | "http.error":
+                requests.discard(happened.req)
     return uploads, requests
 
 

@@ -251,7 +251,8 @@ class Writer:
         dead: bool = False,
     ) -> journal.Appended:
         now = self._clock(run)
-        facts = journal.closing(reason, recovery.close_requests(connection, self._logs, run, now), exit_code, dead=dead)
+        partial = recovery.close_requests(connection, self._logs, run, now, dead=dead)
+        facts = journal.closing(reason, partial, exit_code, dead=dead)
         return journal.close_run(connection, self._logs, run, facts, now)
 
     def _after_close(self, connection: Connection, run: str) -> None:

@@ -8,12 +8,12 @@ Rules kept here:
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import msgspec
 
@@ -23,6 +23,7 @@ from store.core.redact import Long, Redacted
 from store.core.text import Apart, Body, Headers, Pairs, Text, text
 
 type Members = dict[str, canonical.Json]
+type Mark = dict[str, str]
 type Salt = Callable[[str], bytes]
 type Bytes = bytes | Long
 
@@ -69,11 +70,15 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A body that is not committed yet: where in its event it is named (JSON Pointer, RFC 6901), digest, content."""
+    """A body that is not committed yet: where in its event it is named (JSON Pointer, RFC 6901), digest, content.
+
+    `mark` is the member of the event where its commitment will stand.
+    """
 
     pointer: str
     sha256: bytes
     content: Bytes
+    mark: Mark = field(repr=False, compare=False)
     elsewhere: Elsewhere | None = None
 
 
@@ -147,27 +152,40 @@ def weighed(draft: Draft) -> tuple[Members, list[Content]]:
     """The members that `draft` adds to its record, and its bodies: in the place of the commitment of each stands its
     SHA-256, for a commitment takes a salt, which is known once the event has its place.
     """
-    contents: list[Content] = []
+    members = cast("Members", msgspec.to_builtins(draft.facts))
+    # As a rule a body is named by a member of the event itself: then nothing that stands in others is looked through.
+    marks = [(f"/{name}", member) for name, member in members.items() if _is_mark(member)]
+    if len(marks) != len(draft.contents):
+        marks = list(_marks(members, ""))
+    contents = []
+    for pointer, mark in marks:
+        at = int(mark["body"][1:])
+        content = draft.contents[at]
+        contents.append(Content(pointer, _sha256(content), content, mark, draft.elsewhere.get(at)))
+        mark["body"] = contents[-1].sha256.hex()
+    return members, contents
 
-    def digested(value: canonical.Json, pointer: str) -> canonical.Json:
-        # By far the most are texts, and lists of them: those are not called for.
-        if isinstance(value, dict):
-            mark = value.get("body")
-            if len(value) == 1 and isinstance(mark, str) and mark.startswith("#"):
-                at = int(mark[1:])
-                content = draft.contents[at]
-                contents.append(Content(pointer, _sha256(content), content, draft.elsewhere.get(at)))
-                return {"body": contents[-1].sha256.hex()}
-            return {
-                name: member if type(member) in _PLAIN else digested(member, f"{pointer}/{name}")
-                for name, member in value.items()
-            }
-        if isinstance(value, list) and not _is_plain(value):
-            return [digested(item, f"{pointer}/{index}") for index, item in enumerate(value)]
-        return value
 
-    members = digested(cast("canonical.Json", msgspec.to_builtins(draft.facts)), "")
-    return cast("Members", members), contents
+def _is_mark(value: canonical.Json) -> TypeGuard[Mark]:
+    if type(value) is not dict or len(value) != 1:
+        return False
+    mark = value.get("body")
+    return type(mark) is str and mark.startswith("#")
+
+
+def _marks(value: canonical.Json, pointer: str) -> Iterator[tuple[str, Mark]]:
+    """Where bodies are named, in the order of the event."""
+    # By far the most are texts, and lists of them: those are not looked into.
+    if isinstance(value, dict):
+        if _is_mark(value):
+            yield pointer, value
+            return
+        for name, member in value.items():
+            if type(member) not in _PLAIN:
+                yield from _marks(member, f"{pointer}/{name}")
+    elif isinstance(value, list) and not _is_plain(value):
+        for index, item in enumerate(value):
+            yield from _marks(item, f"{pointer}/{index}")
 
 
 def _sha256(content: Bytes) -> bytes:
@@ -175,26 +193,15 @@ def _sha256(content: Bytes) -> bytes:
 
 
 def seal(members: Members, contents: Iterable[Content], salt: Salt) -> tuple[Members, list[Opening]]:
-    """Weighed members with the commitments in their places, and the openings. `salt` gives 32 bytes for a pointer."""
-    openings = [
-        Opening(each.pointer, salt(each.pointer), each.sha256, each.content, each.elsewhere) for each in contents
-    ]
-    sealed = cast("canonical.Json", members)
-    for each in openings:
-        commitment = digest.commitment(each.salt, each.sha256, len(each.content)).hex()
-        sealed = _put(sealed, each.pointer.split("/")[1:], {"body": commitment})
-    return cast("Members", sealed), openings
-
-
-def _put(value: canonical.Json, path: Sequence[str], inner: canonical.Json) -> canonical.Json:
-    """The same value, with `inner` where the path leads."""
-    if not path:
-        return inner
-    if isinstance(value, list):
-        at = int(path[0])
-        return [*value[:at], _put(value[at], path[1:], inner), *value[at + 1 :]]
-    inside = cast("Members", value)
-    return {**inside, path[0]: _put(inside[path[0]], path[1:], inner)}
+    """Weighed members, in which the commitments stand in their places now, and the openings. `salt` gives 32 bytes for
+    a pointer.
+    """
+    openings = []
+    for each in contents:
+        opening = Opening(each.pointer, salt(each.pointer), each.sha256, each.content, each.elsewhere)
+        each.mark["body"] = digest.commitment(opening.salt, opening.sha256, len(opening.content)).hex()
+        openings.append(opening)
+    return members, openings
 
 
 def commitments(facts: Facts, raw: bytes | None = None) -> dict[str, str]:

@@ -26,7 +26,8 @@ class Place(msgspec.Struct, frozen=True):
 
 class Glimpse(msgspec.Struct, frozen=True, gc=False):
     """What is seen of an event without reading it all, for whoever opens a long run: what it is, where it stands, the
-    seq of the request that it belongs to, whether it is cut off, and of a request where it went and what it was for.
+    seq of the request that it belongs to, whether it is cut off, and of a request where it went, what it was for, and
+    whether its body follows.
     """
 
     v: int
@@ -43,6 +44,7 @@ class Glimpse(msgspec.Struct, frozen=True, gc=False):
     path: Text = ""
     kind: str | None = msgspec.field(default=None, name="class")
     truncated: bool = False
+    streaming: bool = False
 
 
 class Event:

@@ -36,7 +36,11 @@ class Veil:
     def kept(self, seq: int, pointer: str, salt: bytes, sha256: bytes) -> tuple[bytes, bytes]:
         """The salt and digest of an opening as they are stored: no salt where it is the derived one."""
         own = b"" if salt == self.salt(seq, pointer) else self._hidden(salt, _KEPT_SALT, seq, pointer)
-        return own, self._hidden(sha256, _KEPT_DIGEST, seq, pointer)
+        return own, self.kept_digest(seq, pointer, sha256)
+
+    def kept_digest(self, seq: int, pointer: str, sha256: bytes) -> bytes:
+        """The digest of an opening as it is stored."""
+        return self._hidden(sha256, _KEPT_DIGEST, seq, pointer)
 
     def shown(self, seq: int, pointer: str, salt: bytes, sha256: bytes) -> tuple[bytes, bytes]:
         """Salt and digest from what is stored of them; what has not the right length stays as it is."""

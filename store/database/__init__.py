@@ -82,6 +82,15 @@ def transaction(connection: Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
+def changes(connection: Connection) -> int | None:
+    """A number that is another one as soon as somebody else has committed, asked in an open transaction; None where the
+    kind of store has none (SQLite: https://www.sqlite.org/pragma.html#pragma_data_version).
+    """
+    if isinstance(connection, Served):
+        return None
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
 @contextmanager
 def snapshot(connection: Connection) -> Iterator[None]:
     """Everything that is read inside is of one moment."""

@@ -27,15 +27,22 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.fixture
+def other(db: sqlite3.Connection, tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as connection:
+        yield connection
+
+
+@pytest.fixture
 def keys(tmp_path: Path) -> Vault:
     return Vault(tmp_path / "keys", "store")
 
 
 def put(db: sqlite3.Connection, logs: LiveLogs, run: str, body: bytes) -> int:
     with transaction(db):
+        logs.begin(db)
         place = logs.add(db, run, "shelf", body)
         logs.flush(db)
-    logs.commit()
+    logs.commit(appended=True)
     return place
 
 
@@ -82,9 +89,46 @@ def test_work_that_was_refused_is_undone_alone(db: sqlite3.Connection, keys: Vau
     check(db, keys, "other", [])
 
 
-def test_t57_two_writers_on_one_run_store_what_both_wrote(db: sqlite3.Connection, keys: Vault) -> None:
-    writers = LiveLogs(keys), LiveLogs(keys)
-    check(db, keys, "run", [(put(db, writers[at % 3 % 2], "run", body), body) for at, body in enumerate(BODIES)])
+def test_t57_two_writers_on_one_run_store_what_both_wrote(
+    db: sqlite3.Connection, other: sqlite3.Connection, keys: Vault
+) -> None:
+    writers = (db, LiveLogs(keys)), (other, LiveLogs(keys))
+    check(db, keys, "run", [(put(*writers[at % 3 % 2], "run", body), body) for at, body in enumerate(BODIES)])
+
+
+def test_what_nobody_else_has_changed_is_not_read_again(db: sqlite3.Connection, keys: Vault) -> None:
+    logs, statements = LiveLogs(keys), list[str]()
+    put(db, logs, "run", BODIES[0])
+    db.set_trace_callback(statements.append)
+    place = put(db, logs, "run", BODIES[1])
+    db.set_trace_callback(None)
+    assert not [statement for statement in statements if statement.startswith("SELECT")]
+    assert place > 0
+
+
+def test_what_a_transaction_did_that_not_only_appended_is_read_anew(db: sqlite3.Connection, keys: Vault) -> None:
+    logs = LiveLogs(keys)
+    put(db, logs, "run", BODIES[0])
+    with transaction(db):
+        logs.begin(db)
+        vault.destroy(db, "run")
+        Vault(keys.folder, "store").make(db, "run")
+    logs.commit()
+    with transaction(db):
+        logs.begin(db)
+        assert logs.keys(db, "run").wrapped == vault.wrapped(db, "run")
+
+
+def test_keys_that_somebody_else_has_renewed_count_at_once(
+    db: sqlite3.Connection, other: sqlite3.Connection, keys: Vault
+) -> None:
+    logs = LiveLogs(keys)
+    put(db, logs, "run", BODIES[0])
+    with transaction(other):
+        renewed = Vault(keys.folder, "store").renew(other, "run")
+    with transaction(db):
+        logs.begin(db)
+        assert logs.keys(db, "run").wrapped == renewed.wrapped
 
 
 def test_a_log_that_rests_gives_its_memory_back_and_goes_on(
