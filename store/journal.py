@@ -48,7 +48,7 @@ class Weighed:
 
     def linked(self, name: str, seq: int) -> "Weighed":
         """The same, its member `name` (`req`, `open`) naming the event `seq`."""
-        return replace(self, members={**self.members, name: seq})
+        return Weighed({**self.members, name: seq}, self.contents, self.is_step)
 
 
 def head(connection: Connection, run: str) -> Head | None:

@@ -170,9 +170,10 @@ class LiveLogs:
 
     def _flush(self, connection: Connection, run: str, *, hurried: bool = False) -> None:
         change = self._live[run].log.flush(hurried=hurried)
-        connection.executemany(
-            "DELETE FROM blocks WHERE run = ? AND number = ?", [(run, number) for number in change.gone]
-        )
+        if change.gone:
+            connection.executemany(
+                "DELETE FROM blocks WHERE run = ? AND number = ?", [(run, number) for number in change.gone]
+            )
         payloads.insert(connection, run, change.blocks)
         if change.blocks:
             self._flushed[run] = change.blocks[-1].span

@@ -24,7 +24,7 @@ class Ticket:
     when somebody waits. Whoever stops waiting takes the answer from nobody.
     """
 
-    __slots__ = ("_done", "_error", "_hurry", "_waiting", "asked", "placed")
+    __slots__ = ("_done", "_error", "_hurry", "_waiting", "asked", "has_pieces", "placed")
 
     def __init__(self, hurry: Callable[[], None] = lambda: None) -> None:
         self._hurry = hurry
@@ -34,6 +34,7 @@ class Ticket:
         # Set while the transaction is still open, so that an outcome may be appended in the transaction of its request.
         self.placed: Appended | None = None
         self.asked: Asked | None = None
+        self.has_pieces = False  # of a request: whether pieces of its streams were handed to the writer
 
     @property
     def seq(self) -> int:

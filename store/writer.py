@@ -133,9 +133,7 @@ class Writer:
     ) -> Ticket:
         """Appends an event, or what will be drafted when its turn comes; of that no body is too long for memory.
         `after` is the ticket of the request, or tunnel, that it belongs to: it names its seq. The answer may go to a
-        `ticket` that is there already.
-
-        An outcome takes the pending pieces of its request with it.
+        `ticket` that is there already. An outcome takes the pending pieces of its request with it.
         """
 
         def prepare() -> Apply:
@@ -168,6 +166,7 @@ class Writer:
                 pending.keep(connection, self._logs, run, request.seq, part, content) if content else None
             )
 
+        request.has_pieces = True
         return self._committer.submit(prepare, adds=True)
 
     def close_run(self, run: str, reason: CloseReason, *, exit_code: int | None = None) -> Ticket:
@@ -238,7 +237,8 @@ class Writer:
     ) -> journal.Appended:
         linked = weighed.linked(link, after.seq)
         appended = journal.append(connection, self._logs, run, linked, self._clock(run))
-        journal.drop_pending(self._logs, run, after.seq, linked)
+        if after.has_pieces:
+            journal.drop_pending(self._logs, run, after.seq, linked)
         return appended
 
     def _close(

@@ -3,6 +3,7 @@
 A seam with two users: AES-256-GCM, and what stands for it where there is no key.
 """
 
+import struct
 from collections.abc import Callable
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from store.core.errors import Malformed
 from store.splices.stream import Block, Span
 
 _LABEL = b"edgetape/block/v1\n"
+_NUMBERS = struct.Struct(">4Q").pack
 
 
 class Guard(Protocol):
@@ -28,16 +30,15 @@ class Cipher:
 
     def __init__(self, key: bytes, store: str, run: str, nonce: Callable[[], bytes]) -> None:
         self._aead = Aead(key, nonce)
-        self._store = store
-        self._run = run
+        self._run = _LABEL + f"{store}\n{run}\n".encode("utf-8", "surrogateescape")
 
     def close(self, block: Block) -> bytes:
         """See Guard."""
-        return self._aead.close(block.content, _place(self._store, self._run, block.span))
+        return self._aead.close(block.content, _place(self._run, block.span))
 
     def open(self, span: Span, stored: bytes) -> bytes:
         """See Guard."""
-        return self._aead.open(stored, _place(self._store, self._run, span))
+        return self._aead.open(stored, _place(self._run, span))
 
 
 class Shut:
@@ -52,10 +53,5 @@ class Shut:
         raise Malformed("there is no key that opens the block")
 
 
-def _place(store: str, run: str, span: Span) -> bytes:
-    numbers = (span.number, span.start, span.length, span.frame)
-    return (
-        _LABEL
-        + f"{store}\n{run}\n".encode("utf-8", "surrogateescape")
-        + b"".join(number.to_bytes(8, "big") for number in numbers)
-    )
+def _place(run: bytes, span: Span) -> bytes:
+    return run + _NUMBERS(span.number, span.start, span.length, span.frame)
