@@ -5,7 +5,7 @@ content as a list of parts, whole messages in a stream, one `message` without ch
 `function_call`.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from store.labels import tree
 from store.labels.dialect import Answer, Call
@@ -24,8 +24,12 @@ def answer(response: Response) -> Answer:
 
 def facts(body: dict[str, Json]) -> Answer:
     """What an object of this dialect says about itself: id, model, usage."""
+    return Answer(id=tree.text(body.get("id")), model=tree.text(body.get("model")), usage=_usage(body))
+
+
+def _usage(body: dict[str, Json]) -> tuple[tuple[str, int], ...]:
     usage = tree.counts(body.get("usage")) or tree.counts(tree.members(body.get("x_groq")).get("usage"))
-    return Answer(id=tree.text(body.get("id")), model=tree.text(body.get("model")), usage=tuple(usage.items()))
+    return tuple(usage.items())
 
 
 def complaint(body: Json) -> str:
@@ -51,35 +55,38 @@ class _Draft:
 
     places: tuple[str, str]
 
-    known: Answer = field(default_factory=Answer)
+    id: str = ""
+    model: str = ""
+    usage: tuple[tuple[str, int], ...] = ()
+    stop: str = ""
+    error: str = ""
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     calls: dict[tuple[int, int], _CallDraft] = field(default_factory=dict)
 
     def take(self, body: dict[str, Json]) -> None:
         """One JSON object: a whole completion or a chunk of one."""
-        told = facts(body)
-        self.known = replace(
-            self.known,
-            id=self.known.id or told.id,
-            model=self.known.model or told.model,
-            usage=told.usage or self.known.usage,
-            error=self.known.error or complaint(body),
-        )
+        self.id = self.id or tree.text(body.get("id"))
+        self.model = self.model or tree.text(body.get("model"))
+        # Of the pieces of a stream hardly one has these.
+        if "usage" in body or "x_groq" in body:
+            self.usage = _usage(body) or self.usage
+        if "error" in body:
+            self.error = self.error or complaint(body)
         choices = tree.items(body.get("choices")) or ([body] if "message" in body else [])
         for choice in choices:
             self._choice(tree.members(choice))
 
     def _choice(self, choice: dict[str, Json]) -> None:
         number = tree.number(choice.get("index"))
-        message = next((tree.members(choice[place]) for place in self.places if place in choice), {})
+        likelier, other = self.places
+        message = tree.members(choice.get(likelier if likelier in choice else other))
         if number == 0:
             self.content.append(
                 content(message.get("content")) or tree.text(message.get("refusal")) or tree.text(choice.get("text"))
             )
             self.reasoning.append(_reasoning(message))
-            stop = tree.text(choice.get("finish_reason")) or self.known.stop
-            self.known = replace(self.known, stop=stop)
+            self.stop = tree.text(choice.get("finish_reason")) or self.stop
         for place, call in enumerate(tree.items(message.get("tool_calls"))):
             self._call(number, place, tree.members(call))
         if "function_call" in message:
@@ -104,7 +111,16 @@ class _Draft:
     def answer(self) -> Answer:
         """The finished answer."""
         calls = tuple(Call(draft.name, draft.arguments, draft.id) for draft in self.calls.values() if draft.name)
-        return replace(self.known, text="".join(self.content), reasoning="".join(self.reasoning), calls=calls)
+        return Answer(
+            text="".join(self.content),
+            calls=calls,
+            reasoning="".join(self.reasoning),
+            model=self.model,
+            usage=self.usage,
+            stop=self.stop,
+            id=self.id,
+            error=self.error,
+        )
 
 
 def content(value: Json) -> str:
@@ -118,5 +134,5 @@ def _reasoning(message: dict[str, Json]) -> str:
     told = tree.text(message.get("reasoning_content")) or tree.text(message.get("reasoning"))
     if told or "reasoning_details" in message:
         return told or content(message["reasoning_details"])
-    parts = [tree.members(part) for part in tree.items(message.get("content"))]  # Mistral thinks in content parts
-    return "".join(content(part.get("thinking")) for part in parts)
+    parts = tree.items(message.get("content"))  # Mistral thinks in content parts
+    return "".join([content(tree.members(part).get("thinking")) for part in parts]) if parts else ""

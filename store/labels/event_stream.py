@@ -44,13 +44,16 @@ class EventStream:
             self._after_cr = chunk.endswith(b"\r")
             chunk = chunk[1:] if swallowed else chunk
         for piece in chunk.splitlines(keepends=True):
-            self._line += piece
-            if piece.endswith((b"\n", b"\r")):
-                line = bytes(self._line).rstrip(b"\r\n")
+            if not piece.endswith((b"\n", b"\r")):
+                self._line += piece
+                continue
+            line = piece.rstrip(b"\r\n")
+            if self._line:
+                line = bytes(self._line) + line
                 self._line.clear()
-                event = self._take(line)
-                if event is not None:
-                    found.append(event)
+            event = self._take(line)
+            if event is not None:
+                found.append(event)
         return found
 
     def _take(self, line: bytes) -> Event | None:
@@ -59,6 +62,9 @@ class EventStream:
             self._at_start = False
         if not line:
             return self._dispatch()
+        if line.startswith(b"data: "):  # as nearly all are
+            self._data.append(line[len(b"data: ") :].decode("utf-8", "replace"))
+            return None
         name, _, value = line.decode("utf-8", "replace").partition(":")
         self._set(name, value.removeprefix(" "))
         return None

@@ -45,7 +45,9 @@ class _Draft:
         if "response" in message:
             self.body = tree.members(message["response"])
         if kind in ("response.output_item.added", "response.output_item.done"):
-            self.items[place] = tree.members(message.get("item"))
+            # A copy, which deltas are added to.
+            item = tree.members(message.get("item"))
+            self.items[place] = {name: [*value] if isinstance(value, list) else value for name, value in item.items()}
         elif kind in _TEXT_DELTAS:
             self._append(place, "content", message)
         elif kind in _REASONING_DELTAS:
@@ -60,7 +62,10 @@ class _Draft:
     def _append(self, place: int, name: str, message: dict[str, Json]) -> None:
         kind = "message" if name == "content" else "reasoning"
         item = self.items.setdefault(place, {"type": kind})
-        item[name] = [*tree.items(item.get(name)), {"text": message.get("delta")}]
+        parts = item.get(name)
+        if not isinstance(parts, list):
+            parts = item[name] = []
+        parts.append({"text": message.get("delta")})
 
     def answer(self) -> Answer:
         """The finished answer. Some backends leave `output` empty in the last event: then the items count."""
