@@ -8,7 +8,7 @@ from store.core.draft import Sheet, altered
 from store.core.redact import Content, Long, Redacted, Redactor, stored
 from store.core.redaction.long import Keep
 from store.core.redaction.pieces import recut
-from store.drafting.seen import Body, Pairs
+from store.drafting.seen import Body
 
 LONG_BYTES = 16 << 20  # what is no longer than this is read into memory
 
@@ -23,11 +23,10 @@ def redacted_body(redactor: Redactor, body: Body, about: Content, keep: Callable
     return (yield from redactor.body_steps(content, about))
 
 
-def body_members(sheet: Sheet, redacted: Redacted | Long, fields: Pairs, body: Body) -> dict[str, Any]:
-    """The members that tell of a body, for any event that has one; `fields` describe it, `body` is as it came."""
+def body_members(sheet: Sheet, redacted: Redacted | Long, about: Content, body: Body) -> dict[str, Any]:
+    """The members that tell of a body, for any event that has one; `about` describes it, `body` is as it came."""
     if not redacted.length:
         return {}
-    about = Content.of(fields)
     members = {
         "body": sheet.apart(redacted, about.media_type, "" if redacted.decoded else about.coding),
         **altered(redacted),

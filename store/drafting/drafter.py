@@ -106,7 +106,8 @@ class Drafter:
         # The headers first: what proves who asks may be quoted in what is asked.
         fields = self._fields(sight.fields, response=False)
         shown = _Request(redactor.plain(host), redactor.path(path), redactor.query(query) if mark else None, fields)
-        body = yield from redacted_body(redactor, sight.body, Content.of(sight.fields, asked.endpoint), self._keep)
+        about = Content.of(sight.fields, asked.endpoint)
+        body = yield from redacted_body(redactor, sight.body, about, self._keep)
         asked.labels = None if isinstance(body, Long) else self._asked(shown.wire(sight, body))
         return sheet.draft(
             HttpRequest(
@@ -119,7 +120,7 @@ class Drafter:
                 http_version=sheet.text(stored(sight.version)),
                 headers=_spelled(sheet, fields),
                 streaming=sight.streaming,
-                **body_members(sheet, body, sight.fields, sight.body),
+                **body_members(sheet, body, about, sight.body),
                 **request_members(sheet, asked.labels),
             )
         )
@@ -132,7 +133,7 @@ class Drafter:
                 req=LATER,
                 ended=sight.ended,
                 trailers=self._trailers(sheet, sight.trailers),
-                **body_members(sheet, body, asked.fields, sight.body),
+                **body_members(sheet, body, about, sight.body),
             )
         )
 
@@ -158,7 +159,7 @@ class Drafter:
                 tls=sight.tls,
                 first_byte_us=sight.first_byte_us,
                 total_us=sight.total_us,
-                **body_members(sheet, body, head.fields, sight.body),
+                **body_members(sheet, body, about, sight.body),
                 **response_members(sheet, labels),
             )
         )

@@ -46,10 +46,14 @@ def label(request: Request) -> RequestLabels:
     found = next(filter(None, (dialect.recognise(request) for dialect in DIALECTS)), None)
     labels = found or RequestLabels("other", "effect", "unknown")
     traced = trace(request.header("traceparent"))
+    operation = _word(labels.operation)
+    key = request.header("idempotency-key") or request.header("x-idempotency-key") or None
+    if traced is None and key is None and operation == labels.operation:
+        return labels  # as most are
     return replace(
         labels,
-        operation=_word(labels.operation),
-        idempotency_key=request.header("idempotency-key") or request.header("x-idempotency-key") or None,
+        operation=operation,
+        idempotency_key=key,
         trace_id=traced[0] if traced else None,
         span_id=traced[1] if traced else None,
     )
