@@ -23,6 +23,7 @@ from store.labels.wire import CONTENT_BYTES_MAX, Response
 
 _DESCRIBING = (b"content-encoding", b"content-md5", b"content-digest", b"repr-digest", b"digest", b"etag")
 _EVENTS = "text/event-stream"
+_STREAMS = (_EVENTS, "application/vnd.amazon.eventstream", "application/x-ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,11 @@ def _respoken(recorded: Recorded, body: bytes) -> Recorded:
 
 def _edited(recorded: Recorded, edits: Iterable[Edit]) -> Recorded:
     form, read = _form(recorded), _plain(recorded)
+    if form is None and _media_type(recorded) in _STREAMS:
+        raise NotAllowed(
+            "the recorded answer is a stream of a form that is not put together, so no member of it can be set",
+            hint="--respond FILE gives the stream anew, byte for byte; docs/fork.md names the forms that can be edited",
+        )
     node: Json = form.assembled(read.messages) if form is not None else _parsed(read.content)
     for edit in edits:
         node = edit.apply(node)
@@ -164,8 +170,11 @@ def _decoded(recorded: Recorded) -> bytes:
 
 def _form(recorded: Recorded) -> Form | None:
     """The form that a model's answer was streamed in."""
-    kind = first(recorded.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
-    return form_of(_plain(recorded).messages) if kind == _EVENTS else None
+    return form_of(_plain(recorded).messages) if _media_type(recorded) == _EVENTS else None
+
+
+def _media_type(recorded: Recorded) -> str:
+    return first(recorded.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
 
 
 def _plain(recorded: Recorded) -> Response:

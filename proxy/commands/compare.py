@@ -1,7 +1,5 @@
 """`edgetape compare`: the same run with other models, or runs that exist, side by side."""
 
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -89,7 +87,7 @@ def _together(
 ) -> int:
     """Many branches, each in a process and a confinement of its own."""
     from proxy.outbound.voyage import agreed, declined
-    from proxy.sessions.regression import Case, replayed
+    from proxy.sessions.regression import Case, replayed, workplace
     from proxy.stores.tapes import taken_in
 
     word = taken_in(talk, shared, word)
@@ -105,18 +103,15 @@ def _together(
         told = [*_shared_words(given), *cases[case].words, "--report", str(report)]
         return [*shared.words, "compare", word, "--yes", *told, *(["--", *argv] if argv else [])]
 
-    folder = Path(tempfile.mkdtemp(prefix="edgetape-compare-"))
     reports: dict[str, Mapping[str, object]] = {}
     failed = False
-    try:
+    with workplace("compare", lambda: talk.error(f"stopped: {len(reports)} of {len(cases)} had run")) as folder:
         for number, outcome in enumerate(replayed(list(cases), line, folder, given["jobs"])):
             told = (outcome.report or {}).get("reports")
             reports |= told if isinstance(told, dict) else {}
             failed = failed or not told
             said = "done" if told else f"FAILED ({_last_word(outcome.said) or f'exit code {outcome.code}'})"
             talk.say(f"{number + 1} of {len(cases)} {said}: {outcome.case.name}")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     if not reports:
         talk.error("no branch could be run")
         return OUR_FAILURE

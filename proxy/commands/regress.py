@@ -1,7 +1,5 @@
 """`edgetape regress`: replay many recordings with today's agent, and say which behave differently now."""
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -50,7 +48,7 @@ def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]
     """Replay each recording that SELECTION means, with COMMAND, and report which behave differently now."""
     from proxy.sessions.batch import tell
     from proxy.sessions.ending import Outlets
-    from proxy.sessions.regression import Case, chosen, refuse_nothing, replayed
+    from proxy.sessions.regression import Case, Outcome, chosen, refuse_nothing, replayed, workplace
 
     argv: list[str] = context.meta[COMMAND]
     shared: Shared = context.obj
@@ -64,16 +62,18 @@ def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]
         more = ["--on-drift", given["on_drift"], "--grace", str(given["grace"]), *ignored, *confined]
         return [*shared.words, "replay", case.word, "--report", str(report), *more, *(["--", *argv] if argv else [])]
 
-    folder = Path(tempfile.mkdtemp(prefix="edgetape-regress-"))
-    outcomes = []
-    try:
+    outcomes: list[Outcome] = []
+
+    def stopped() -> None:
+        passed = sum(outcome.passed for outcome in outcomes)
+        talk.error(f"stopped: {passed} of the {len(outcomes)} that ended passed; {len(cases)} were to be replayed")
+
+    with workplace("regress", stopped) as folder:
         for outcome in replayed(cases, line, folder, given["jobs"]):
             outcomes.append(outcome)
             mark = "passed" if outcome.passed else "FAILED"
             verdict = printable(outcome.verdict, one_line=True)
             talk.say(f"{len(outcomes)} of {len(cases)} {mark}: {outcome.case.name or outcome.case.word}: {verdict}")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     outcomes.sort(key=lambda outcome: cases.index(outcome.case))  # as they were asked for, whichever ended first
     outlets = Outlets(given["report"], given["junit"], given["as_json"])
     return tell(talk, "regress", outcomes, outlets, color=shared.color)

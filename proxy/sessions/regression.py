@@ -3,13 +3,17 @@
 Rules kept here:
 - A replay passes when nothing differs, and the agent ends with the exit code that was recorded.
 - Each has a process, a confinement and a run of its own; nothing is shared but the store.
+- Whoever is stopped, by Ctrl-C or TERM, says how far it came and leaves no process and no file behind.
 """
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -108,6 +112,25 @@ def _fits(info: RunInfo, conditions: dict[str, str]) -> bool:
     )
 
 
+@contextlib.contextmanager
+def workplace(verb: str, stopped: Callable[[], None]) -> Iterator[Path]:
+    """A folder that goes with the block; where Ctrl-C or TERM ends that, `stopped` is called first."""
+    folder = Path(tempfile.mkdtemp(prefix=f"edgetape-{verb}-"))
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield folder
+    except (KeyboardInterrupt, SystemExit):
+        stopped()
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _terminated(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
 def replayed(
     cases: Sequence[Case], line: Callable[[Case, Path], Sequence[str]], folder: Path, jobs: int
 ) -> Iterator[Outcome]:
@@ -144,6 +167,7 @@ def _started(words: Sequence[str], said: Path) -> int:
         return pid
     code = 125
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _end_with_parent()
         output, nothing = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)

@@ -1,12 +1,13 @@
 """A streamed answer of a model as one message that can be edited, and back into its provider's own events. Pure.
 
-The forms are those that the providers give where no stream is asked for: a chat completion, a message, a response.
+The forms are those that the providers give where no stream is asked for: a chat completion, a message, a response,
+the contents of Gemini.
 """
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from replay_server.streams import completions, messages, responses
+from replay_server.streams import completions, contents, messages, responses
 from store.labels.tree import Json
 
 
@@ -23,7 +24,7 @@ class Form(Protocol):
         """The events of a message as they are sent, one a piece."""
 
 
-FORMS: tuple[Form, ...] = (messages, responses, completions)
+FORMS: tuple[Form, ...] = (messages, responses, completions, contents)
 
 
 def form_of(events: Sequence[dict[str, Json]]) -> Form | None:

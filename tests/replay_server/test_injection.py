@@ -68,6 +68,14 @@ def test_members_of_what_is_no_json_cannot_be_set() -> None:
         edits("/a=1").apply(recorded(b"<html>", ((b"Content-Type", b"text/html"),)))
 
 
+@pytest.mark.parametrize("kind", [b"application/vnd.amazon.eventstream", b"text/event-stream; charset=utf-8"])
+def test_a_stream_that_is_not_put_together_is_refused_as_that(kind: bytes) -> None:
+    answer = recorded(b'event: odd\ndata: {"rows": []}\n\n', [(b"Content-Type", kind)])
+    with pytest.raises(NotAllowed, match="a stream of a form that is not put together"):
+        edits("/rows=1").apply(answer)
+    assert Injection(b"as it is").apply(answer).body == b"as it is"
+
+
 def test_a_body_replaces_the_recorded_one_with_its_content_coding() -> None:
     said = recorded(gzip.compress(b"{}"), ((b"Content-Type", b"application/json"), (b"Content-Encoding", b"gzip")))
     made = Injection(body=b"[1]").apply(said)

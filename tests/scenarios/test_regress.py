@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -78,3 +80,20 @@ def test_a_regression_over_nothing_is_no_success(command: Command) -> None:
     for words in (("workflow=none",), ("workflow=w", "since=2999-01-01"), ("nobody",), ("since=soon",)):
         assert command.run("regress", *words).code == 2
     assert command.run("regress").code == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_one_that_is_stopped_says_how_far_it_came_and_leaves_nothing(
+    number: signal.Signals, command: Command, tmp_path: Path
+) -> None:
+    once = 'test -e "$0" && exec sleep 60; touch "$0"; exec "$@"'
+    words = ("regress", "one", "two", "--", "sh", "-c", once, str(tmp_path / "once"), *agent(command, "a", "b")[1:])
+    environment = {**command.environment, "TMPDIR": str(tmp_path)}
+    line = command.line(*words)
+    with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True, cwd=command.folder) as going:
+        assert going.stderr is not None
+        assert going.stderr.readline().startswith("1 of 2 passed: one: ")
+        going.send_signal(number)
+        assert "edgetape: stopped: 1 of the 1 that ended passed; 2 were to be replayed\n" in going.stderr.read()
+    assert going.returncode == 128 + number
+    assert not list(tmp_path.glob("edgetape-regress-*"))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from replay_server.streams import completions, form_of, messages, responses
+from replay_server.streams import completions, contents, form_of, messages, responses
 from store.labels.wire import Response
-from tests.support import anthropic_shape, openai_shape
+from tests.support import anthropic_shape, gemini_shape, openai_shape
 from tests.support.dialogue import ToolCall, Turn
 
 TURNS = (
@@ -50,6 +50,44 @@ def test_a_completion_comes_together_as_the_one_that_is_not_streamed(turn: Turn)
         plain["choices"][0]["message"]["content"] = None
     assert whole == plain
     assert completions.assembled(read(completions.streamed(whole))) == whole
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_contents_come_together_as_those_that_are_not_streamed(turn: Turn) -> None:
+    events = read(gemini_shape.events(turn))
+    assert form_of(events) is contents
+    whole = contents.assembled(events)
+    assert whole == json.loads(gemini_shape.content(turn))
+    assert contents.assembled(read(contents.streamed(whole))) == whole
+
+
+def test_contents_keep_thoughts_signatures_and_candidates_apart() -> None:
+    def said(*parts: object, **more: object) -> dict[str, Any]:
+        return {
+            "candidates": [{"index": 0, "content": {"role": "model", "parts": list(parts)}, **more}],
+            "responseId": "r",
+        }
+
+    signed = {"text": "", "thoughtSignature": "c2ln"}
+    events = [
+        said({"text": "Let me ", "thought": True}),
+        said({"text": "think.", "thought": True}),
+        said({"text": "Low"}),
+        said({"text": " risk."}, signed),
+        {"candidates": [{"index": 1, "finishReason": "SAFETY"}]},
+        {**said(finishReason="STOP"), "usageMetadata": {"totalTokenCount": 4}},
+    ]
+    whole = contents.assembled(events)
+    parts = [{"text": "Let me think.", "thought": True}, {"text": "Low risk."}, signed]
+    assert whole["candidates"] == [
+        {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"},
+        {"index": 1, "finishReason": "SAFETY"},
+    ]
+    again = read(contents.streamed(whole))
+    assert contents.assembled(again) == whole
+    assert [one for one in again if "usageMetadata" in one] == again[-1:]
+    blocked: dict[str, Any] = {"candidates": [], "promptFeedback": {"blockReason": "OTHER"}}
+    assert contents.assembled(read(contents.streamed(blocked))) == {"promptFeedback": {"blockReason": "OTHER"}}
 
 
 @pytest.mark.parametrize("turn", TURNS)
