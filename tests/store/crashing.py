@@ -16,9 +16,11 @@ from typing import Any
 
 from store import custody, retention
 from store.bundle.intake import take_in
-from store.core.leaf import HoldSet
+from store.core.leaf import HoldSet, RunTagged
 from store.erasure import Erasure
+from store.reader import Reader
 from store.retention import Pruning
+from store.tagging import tagging
 from store.writer import Writer
 from tests.support.tape import Call, Tape
 
@@ -164,8 +166,28 @@ def rewrap(base: Path) -> None:
         say("store key", str(custody.rotate_store_key(base / "store", base / "keys")[1].file))
 
 
+def remark(base: Path) -> None:
+    """Says things about runs, one that has an end and one that goes on: annotations, tags, holds and notes."""
+    writer = Writer.open(base / "store", base / "keys")
+    made = Tape(base / "store", base / "keys", writer)
+    with Reader.open(base / "store", base / "keys") as reader:
+        one = reader.find("one").id
+    run = made.open("crashing")
+    for number in range(3):
+        made.note(run, b"note %d" % number).result(60)
+        for about in (one, run):
+            at = made.annotate(about, 1, f"remark {number}" * 40, number - 1 if number else None)
+            say("annotated", about, at, f"remark {number}" * 40)
+        tag = RunTagged(run=one, by="operator", key=f"k{number}", text="v")
+        writer.change(tagging([tag])).result(60)
+        say("tagged", one, tag.key)
+        writer.hold(HoldSet(run=run, by="operator", reason="a dispute")).result(60)
+        say("held", run)
+    writer.close()
+
+
 ACTIONS: dict[str, Callable[[Path], None]] = {
-    action.__name__: action for action in (append, checkpoint, rotation, intake, prune, erase, rewrap)
+    action.__name__: action for action in (append, checkpoint, rotation, intake, prune, erase, rewrap, remark)
 }
 
 

@@ -1,4 +1,4 @@
-"""A process killed at any step of append, checkpoint, rotation, import, pruning or erasure: nothing is lost.
+"""A process killed at any step of append, checkpoint, rotation, import, pruning, erasure or remarks: nothing is lost.
 
 The store opens, and verifies as it was left (UNSEALED_TAIL at worst) and after the next writer has looked after it.
 """
@@ -186,6 +186,21 @@ def rewrapped(base: Path, said: Said) -> None:
         assert all(readable(reader, event) for run in reader.runs() for event in reader.events(run.id))
 
 
+def remarked(base: Path, said: Said) -> None:
+    """A remark is there whole or not at all, in order, and what was acknowledged is there."""
+    with Reader.open(base / "store", base / "keys") as reader:
+        standings = reader.standings()
+        for run in reader.runs():
+            texts = [each.text for each in reader.annotations(run.id)]
+            assert texts == [f"remark {number}" * 40 for number in range(len(texts))]
+            told = [words for words in said if words[1] == run.id]
+            assert all(texts[words[2]] == words[3] for words in told if words[0] == "annotated")
+            assert all((words[2], "v") in standings[run.id].tags for words in told if words[0] == "tagged")
+            assert all(standings[run.id].hold for words in told if words[0] == "held")
+    remarks = verify(base / "store", base / "keys").remarks
+    assert (remarks.word or "VERIFIED", list(remarks.findings)) == ("VERIFIED", [])
+
+
 CHECKS: dict[str, Callable[[Path, Said], None]] = {
     "append": appended,
     "checkpoint": signed,
@@ -194,6 +209,7 @@ CHECKS: dict[str, Callable[[Path, Said], None]] = {
     "prune": pruned,
     "erase": erased,
     "rewrap": rewrapped,
+    "remark": remarked,
 }
 
 
