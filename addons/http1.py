@@ -6,7 +6,7 @@
 - A path of other bytes than ASCII in an absolute URL, and a URL with a query but no path, are refused. Here they pass.
 - `Alt-Svc` asks an agent to go on by HTTP/3, past us. Here it is kept and not passed on.
 - An agent that has sent the end of its connection behind its request is taken for one that has left. Here it gets its
-  answer, where it can be told that it still listens (`addons.halves`).
+  answer, where it can be told that it still listens (`store.halves`).
 """
 
 import re
@@ -22,8 +22,8 @@ from mitmproxy.proxy.layers.http import _http1 as http1
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 
 from addons.farewell import break_off, is_broken_off
-from addons.halves import still_listens
 from addons.interim import pass_on
+from store.halves import still_listens
 
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)(\d\d)[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n")
 _LAST_CHUNK = b"0\r\n\r\n"
@@ -103,10 +103,14 @@ class TowardsAgent(_Whole, http1.Http1Server):
 
     def wait(self, event: events.Event) -> _Run:
         """What an agent does that has asked: leave, or say that this was all."""
-        if isinstance(event, events.ConnectionClosed) and not self.conn.tls and still_listens(self.conn):
+        if isinstance(event, events.ConnectionClosed) and not self.conn.tls and self._still_listens:
             self.says_no_more = True
             return
         yield from super().wait(event)
+
+    @property
+    def _still_listens(self) -> bool:
+        return still_listens(self.conn.peername, self.conn.sockname)
 
     def send(self, event: said.HttpEvent) -> _Run:
         """An answer, but for what asks an agent to go past us."""

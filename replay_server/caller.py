@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from replay_server.target import Authority
 from store.core.form import Pairs
+from store.halves import still_listens
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -65,3 +66,10 @@ class Heard:
     def field(self, name: bytes) -> bytes | None:
         """The first header field of that name (lower case)."""
         return next((value for known, value in self.headers if known.lower() == name), None)
+
+
+def says_no_more(transport: asyncio.Transport | None) -> bool:
+    """Whether a client that has ended its side of a connection has only no more to say, rather than left."""
+    if transport is None:
+        return False
+    return still_listens(transport.get_extra_info("peername"), transport.get_extra_info("sockname"))

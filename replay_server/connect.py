@@ -210,6 +210,8 @@ class Front(Beginning):
         porch.connection_made(transport)
         if read:
             porch.data_received(read)
+        if self._ended and not porch.eof_received():
+            transport.close()
 
 
 class _Waiting(asyncio.Protocol):

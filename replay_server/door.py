@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import HttpRequestParserPy
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 
-from replay_server.caller import Caller, Heard
+from replay_server.caller import Caller, Heard, says_no_more
 from replay_server.findings import Clients
 
 HEAD_BYTES_MAX = 16 * 1024 * 1024
@@ -87,6 +87,17 @@ class Door(RequestHandler):
         self._speaks_on = cast(asyncio.Transport, transport)
         self._doors.open.add(self._speaks_on)
         super().connection_made(transport)
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocol may say so
+        """Stays open for a client that is still to be answered, and has only no more to say."""
+        super().eof_received()
+        asked = [payload for _, payload in self._messages]
+        asked += [self._current_request.content] if self._current_request is not None else []
+        is_whole = bool(asked) and all(payload.is_eof() for payload in asked)
+        if not is_whole or self.caller.tls or not says_no_more(self._speaks_on):
+            return False
+        self.close()  # when what was asked is answered
+        return True
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Ends."""

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from replay_server.caller import Caller, Heard
+from replay_server.caller import Caller, Heard, says_no_more
 from replay_server.findings import Clients
 from store.core.form import Pairs
 
@@ -89,6 +89,7 @@ class Porch(asyncio.Protocol):
         self._is_busy = False
         self._has_paused = False
         self._drained: asyncio.Future[None] | None = None
+        self._says_no_more = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begins."""
@@ -121,6 +122,11 @@ class Porch(asyncio.Protocol):
         elif len(self._came) > AHEAD_BYTES_MAX and not self._has_paused and self.transport is not None:
             self._has_paused = True
             self.transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Stays open for a client that is still to be answered, and has only no more to say."""
+        self._says_no_more = self._is_busy and not self._caller.tls and says_no_more(self.transport)
+        return self._says_no_more
 
     def pause_writing(self) -> None:
         """The client reads more slowly than we write."""
@@ -155,6 +161,8 @@ class Porch(asyncio.Protocol):
             return
         asked = self._next()
         if asked is None:
+            if self._says_no_more and self.transport is not None:
+                self.transport.close()  # in the middle of a request
             return
         self._is_busy = True
         loop = asyncio.get_running_loop()
@@ -210,7 +218,7 @@ class Porch(asyncio.Protocol):
             self.answering = None
         if self.transport is None:
             return
-        if not goes_on or self._porches.closing:
+        if not goes_on or self._porches.closing or (self._says_no_more and not self._came):
             self.transport.close()
         elif self._came:
             asyncio.get_running_loop().call_soon(self._go_on)  # others have their turn in between

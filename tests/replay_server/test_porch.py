@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from replay_server import porch
+from replay_server import door, porch
+from replay_server.admission import Admission
 from replay_server.answer import Live, Reply
-from store.core.form import Asked
+from replay_server.caller import says_no_more
+from store.core.form import Asked, Pairs
 from tests.replay_server.recording import Place, Recording
 from tests.replay_server.test_connect import GET, eager_tls, tell
 from tests.replay_server.wires import dial, dial_through
@@ -103,6 +105,39 @@ async def test_a_client_that_has_said_all_it_has_to_say_is_answered(place: Place
         assert wire.transport is not None
         wire.transport.write_eof()
         await wire.until(b"absolute")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there the kernel tells that it listens")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        b"GET http://api.example.com/a HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http://api.example.com/a HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n\r\n",
+    ],
+)
+async def test_one_that_has_said_all_is_answered_however_long_that_takes_and_then_let_go(
+    asked: bytes, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended, admits = asyncio.Event(), Admission.admits
+
+    async def admits_late(self: Admission, transport: asyncio.BaseTransport | None, headers: Pairs) -> bool:
+        await ended.wait()
+        return await admits(self, transport, headers)
+
+    def noted(transport: asyncio.Transport | None) -> bool:
+        ended.set()
+        return says_no_more(transport)
+
+    monkeypatch.setattr(Admission, "admits", admits_late)
+    monkeypatch.setattr(porch, "says_no_more", noted)
+    monkeypatch.setattr(door, "says_no_more", noted)
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial(server)
+        wire.send(asked)
+        assert wire.transport is not None
+        wire.transport.write_eof()
+        await wire.until(b"absolute")
+        assert await wire.end() == "closed"
 
 
 def test_every_way_in_is_open_on_uvloop_too(place: Place) -> None:

@@ -9,18 +9,19 @@ import ipaddress
 import sys
 from pathlib import Path
 
-from mitmproxy.connection import Connection
+type Address = tuple[str, int] | tuple[str, int, int, int]
+"""As a socket gives it, of IPv4 or IPv6."""
 
 # include/net/tcp_states.h: FIN_WAIT1, FIN_WAIT2. The table is that of proc(5), /proc/net/tcp.
 _HALF_CLOSED = ("04", "05")
 _NOBODY = "0"
 
 
-def still_listens(agent: Connection) -> bool:
-    """Whether a process still holds the other end of a connection of which that end was closed for writing."""
-    if agent.peername is None or agent.sockname is None:
+def still_listens(peername: Address | None, sockname: Address | None) -> bool:
+    """Whether a process still holds the other end, `peername`, of a connection, which was closed for writing there."""
+    if not peername or not sockname:
         return False
-    theirs, ours = _place(agent.peername), _place(agent.sockname)
+    theirs, ours = _place(peername), _place(sockname)
     for name in ("tcp", "tcp6"):
         try:
             rows = (Path("/proc/net") / name).read_text().splitlines()[1:]
@@ -33,7 +34,7 @@ def still_listens(agent: Connection) -> bool:
     return False
 
 
-def _place(address: tuple[str, int] | tuple[str, int, int, int]) -> str:
+def _place(address: Address) -> str:
     """An address as /proc/net/tcp spells it: words of the machine's own byte order in hexadecimal digits."""
     packed = ipaddress.ip_address(address[0].partition("%")[0]).packed
     words = (packed[at : at + 4] for at in range(0, len(packed), 4))
