@@ -9,7 +9,7 @@ no uvloop, such as Windows.
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +39,32 @@ def optimise(arguments: list[str]) -> None:
     """
     asked = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if __debug__ and sys.platform != "win32" and not is_plain() and RECORDING.intersection(asked) and _is_cached():
-        os.execv(sys.executable, [sys.executable, "-O", *sys.orig_argv[1:]])  # noqa: S606  # ourselves, no shell
+        words = unseen(sys.orig_argv[1:], os.environ)
+        os.execv(sys.executable, [sys.executable, "-O", *words])  # noqa: S606  # ourselves, no shell
+
+
+def unseen(words: list[str], environment: MutableMapping[str, str]) -> list[str]:
+    """The words without a store's URL that has a password: every account may read a command line, as long as the
+    process lives. The URL goes into the environment, out of which it is taken before an agent starts.
+    """
+    from store.core import address
+    from store.core.errors import EdgetapeError
+
+    verb = next((at for at, word in enumerate(words) if word in RECORDING and words[at - 1] != "-m"), 0)
+    places = [at for at, word in enumerate(words[:verb]) if word == "--store" or word.startswith("--store=")]
+    if len(places) != 1:
+        return words
+    (at,) = places
+    width = 2 if words[at] == "--store" else 1
+    url = words[at].partition("=")[2] if width == 1 else "".join(words[at + 1 : at + 2])
+    try:
+        is_secret = address.is_url(url) and bool(address.parse(url).password)
+    except EdgetapeError:  # it is told when the settings are read
+        return words
+    if not is_secret:
+        return words
+    environment["EDGETAPE_STORE"] = url
+    return [*words[:at], *words[at + width :]]
 
 
 def _is_cached() -> bool:

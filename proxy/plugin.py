@@ -206,6 +206,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         (report.nodeid, str(said))
         for kind in kinds
         for report in terminalreporter.getreports(kind)
+        if isinstance(report, pytest.TestReport)  # a file that cannot be collected is an error, too
         for name, said in report.user_properties
         if name == PROPERTY
     }

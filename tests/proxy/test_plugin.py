@@ -128,6 +128,14 @@ def test_a_command_that_is_not_there_and_a_wrong_marker_are_told_in_a_sentence(p
     assert "Traceback" not in said.stdout
 
 
+def test_a_file_that_cannot_be_collected_is_told_as_without_us(project: Path) -> None:
+    (project / "tests" / "test_broken.py").write_text("import no_such_module\n")
+    said = pytest_run(project, "", "tests/test_broken.py")
+    assert (said.returncode, said.stderr) == (2, "")
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in said.stdout
+    assert "1 error" in said.stdout.splitlines()[-1]
+
+
 def test_a_harness_that_has_ended_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "dies"
     script.write_text(f"echo started >> {tmp_path}/starts\necho '{{\"protocol\": 1}}'\nread line\necho why >&2\n")
