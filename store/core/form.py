@@ -77,8 +77,8 @@ class Form:
     @cached_property
     def key(self) -> bytes:
         """32 bytes, equal for equal requests only."""
-        said = "\n".join((*map(str, self.endpoint[:4]), self.endpoint.path.decode("latin-1"), canonical(self.document)))
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
+        place = "\n".join((*map(str, self.endpoint[:4]), self.endpoint.path.decode("latin-1"), ""))
+        return hashlib.sha256(place.encode("utf-8", "surrogatepass") + canonical(self.document)).digest()
 
     @property
     def body(self) -> Node:
@@ -104,8 +104,7 @@ def numbered(asked: Asked) -> dict[str, Node]:
 
 def marks(document: dict[str, Node]) -> tuple[Mark, ...]:
     """The marks in what is left of a `numbered` document, in an order that is the same for equal documents."""
-    spelled = canonical(document).encode("utf-8", "surrogatepass")
-    return tuple((kind, int(number)) for kind, number in MARK.findall(spelled))
+    return tuple((kind, int(number)) for kind, number in MARK.findall(canonical(document)))
 
 
 def content(asked: Asked) -> bytes:

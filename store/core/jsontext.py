@@ -9,36 +9,33 @@ Rules kept here:
 
 import hashlib
 import json
-from dataclasses import dataclass
+
+import msgspec
 
 from store.core.errors import Malformed
 
 _INNER_DEPTH_MAX = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True, array_like=True, tag="\0number"):
     """A number as it was spelled."""
 
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(msgspec.Struct, frozen=True, array_like=True, tag="\0repeated"):
     """The members of an object that names one of them twice, in order."""
 
     pairs: tuple[tuple[str, "Node"], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(msgspec.Struct, frozen=True, array_like=True, tag="\0inner"):
     """A string that holds JSON: what it holds."""
 
     value: "Node"
 
 
-@dataclass(frozen=True, slots=True)
-class Octets:
+class Octets(msgspec.Struct, frozen=True, array_like=True, tag="\0octets"):
     """Bytes that are no text: their SHA-256 (64 hex) and how many."""
 
     sha256: str
@@ -81,14 +78,20 @@ def opened(node: Node, depth: int = _INNER_DEPTH_MAX) -> Node:
     return node
 
 
-def canonical(node: Node) -> str:
-    """One text for all spellings of the same value: what keys are made of, and what people are shown."""
-    return _ENCODER.encode(node)
+def canonical(node: Node) -> bytes:
+    """The same bytes for all spellings of one value, and for no other: what keys are made of.
+
+    What JSON has no word for stands as an array with its tag, with which no JSON text of a provider begins one.
+    """
+    try:
+        return _ENCODER.encode(node)
+    except UnicodeEncodeError:  # half a surrogate pair, which no UTF-8 text has: the bytes are unlike all others
+        return _PATIENT.encode(node).encode("utf-8", "surrogatepass")
 
 
 def digest(node: Node) -> bytes:
     """32 bytes that are equal for equal values only."""
-    return hashlib.sha256(canonical(node).encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(canonical(node)).digest()
 
 
 def shown(node: Node) -> str:
@@ -122,19 +125,6 @@ def _members(pairs: list[tuple[str, Node]]) -> Node:
     return members if len(members) == len(pairs) else Repeated(tuple(pairs))
 
 
-def _spelled(node: object) -> object:
-    # The first item is no string that any JSON text of a provider begins an array with, so nothing is taken for it.
-    match node:
-        case Number(source):
-            return ["\0number", source]
-        case Repeated(pairs):
-            return ["\0repeated", *([name, member] for name, member in pairs)]
-        case Inner(value):
-            return ["\0inner", value]
-        case Octets(sha256, length):
-            return ["\0octets", sha256, length]
-    raise TypeError(f"no JSON value: {type(node).__name__}")
-
-
 _DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=_members)
-_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_spelled)
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+_PATIENT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=msgspec.to_builtins)
