@@ -118,7 +118,8 @@ class Resolver:
     def _content(self, place: int, layout: _Layout) -> bytes:
         content = self._kept.get(place)
         if content is None:
-            content = b"".join(self._parts(place, layout.length))
+            parts = self._parts(place, layout.length)
+            content = parts[0] if len(parts) == 1 else b"".join(parts)
             self._keep(place, content)
         return content
 

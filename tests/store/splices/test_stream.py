@@ -1,6 +1,7 @@
 """The log as blocks: live or sealed, the same bytes come back, from anywhere in it."""
 
 import random
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -112,6 +113,31 @@ def test_a_small_block_that_blows_up_is_stopped_early() -> None:
     rows.add([stream.Block(Span(0, 0, 10, 0), bomb.content * 4096)])
     with pytest.raises(Malformed):
         rows.log().read(0, 10)
+
+
+def test_of_a_block_that_blows_up_no_more_is_unpacked_at_once_than_one_zstd_block() -> None:
+    (block,) = stream.tight().blocks(b"x")
+    repeated = b"\x02\x00\x10x"  # 128 KiB of one byte (RFC 8878, section 3.1.1.2)
+    rows = Rows()
+    rows.add([stream.Block(Span(0, 0, 10, 0), block.content + repeated * 4096)])
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed, match="more than it says"):
+            rows.log().read(0, 10)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 1 << 20
+
+
+@pytest.mark.parametrize("kept", range(1, 6))
+def test_blocks_that_end_within_a_zstd_block_are_read_too(kept: int) -> None:
+    live = stream.live()
+    first, second, third = (block for at in range(3) for block in live.blocks(TEXT[at * 5000 : at * 5000 + 5000]))
+    rows = Rows()
+    rows.add([stream.Block(first.span, first.content + second.content[:kept])])
+    rows.add([stream.Block(second.span, second.content[kept:]), third])
+    assert rows.log().read(0, 15_000) == TEXT[:15_000]
 
 
 def test_a_missing_block_and_foreign_bytes_are_malformed() -> None:
