@@ -18,7 +18,7 @@ from replay_server.ledger import Ledger
 from replay_server.live import Outing
 from replay_server.match import Match, Matcher, Tier
 from replay_server.modes import Policy
-from replay_server.normalise import told
+from replay_server.normalise import Told, told
 from replay_server.objection import Objections
 from replay_server.objection import told as told_of
 from replay_server.order import Order
@@ -35,7 +35,7 @@ from replay_server.transcript import Transcript
 from replay_server.turns import Turns
 from replay_server.wording import headline
 from store.core.control.calls import is_ours
-from store.core.form import Asked, Form, Pairs
+from store.core.form import Asked, Form
 from store.core.model import HttpRequest
 from store.core.redact import Redactor
 from store.labels.classify import response_labels
@@ -53,11 +53,6 @@ class _Ask:
     live: Live
     ticket: Ticket
     ledger: Ledger
-
-    @property
-    def headers(self) -> Pairs:
-        """As the agent sent them, after redaction."""
-        return self.asked.headers
 
 
 @dataclass(slots=True)
@@ -122,6 +117,10 @@ class Session:
         said = told(raw, self.redactor)
         if self.stopped.is_set():
             return ledger.reply(ledger.request(said, live.version, None), self._objections.after_stop(), live)
+        with self.tape.moment():
+            return self._found(said, raw, live, ledger, placed=placed)
+
+    def _found(self, said: Told, raw: Asked, live: Live, ledger: Ledger, *, placed: bool) -> Reply | Outing | Dialogue:
         form, match, is_child = self._search.find(said, placed=placed)
         if self._branch is not None:
             went = self._branch.ask(match, form, raw, said, live, ledger, is_child=is_child)
@@ -133,7 +132,7 @@ class Session:
         ticket = ledger.request(asked, live.version, self._like(match.index), elsewhere=elsewhere)
         ask = _Ask(form, said.asked, live, ticket, ledger)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
-            self._standins.pair(self.tape.headers(match.index), ask.headers)
+            self._standins.pair(self.tape.headers(match.index), ask.asked.headers)
         lost = None if match.tier.fits else self.tape.lost(form.endpoint, self._matcher.served)
         if lost is not None:
             self._matcher.take(lost, form)
@@ -251,7 +250,7 @@ class Session:
         if not self.use_map or tier is Tier.OPTIONAL:
             return Echoes({}, {}, {})
         ids = {} if tier is Tier.SAME else answer_ids(self.tape.form(index).body, ask.form.body)
-        fields = request_fields(self.tape.headers(index), ask.headers)
+        fields = request_fields(self.tape.headers(index), ask.asked.headers)
         return Echoes(self._matcher.mapping.values, ids, fields)
 
     def _drifted(self, match: Match, ask: _Ask) -> Reply | Dialogue:

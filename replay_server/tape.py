@@ -1,6 +1,7 @@
 """The recorded side of a replay, read from the store as it is needed: what was asked, and what answered."""
 
 from collections.abc import Container, Iterator
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ from store.core.model import (
 )
 from store.core.redact import is_withheld
 from store.exchange import Exchange, Happening
+from store.labels.classify import recorded as as_recorded
 from store.labels.classify import response_labels
 from store.labels.dialect import RequestLabels
 from store.reader import BodyUnavailable, Reader, RunInfo
@@ -78,6 +80,10 @@ class Tape:
         other.rules, other.used, other.gone = rules, set(), {}
         other._requests = Requests(self._reader, self.exchanges, self.places, rules)
         return other
+
+    def moment(self) -> AbstractContextManager[None]:
+        """What is read inside is of one moment (`Reader.moment`)."""
+        return self._reader.moment()
 
     def step(self, index: int) -> int:
         """The step that a person counts."""
@@ -145,7 +151,9 @@ class Tape:
             return None
 
     def labelled(self, index: int) -> RequestLabels:
-        """What a recorded request is: as far as that can be told where its body is gone."""
+        """What a recorded request is, as the recorder read it; else as far as can be told where its body is gone."""
+        if self.exchanges[index].request.glimpse.kind is not None:
+            return as_recorded(self.exchanges[index].facts)
         try:
             return labels(self.asked(index))
         except BodyUnavailable:

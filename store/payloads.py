@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from store.core.errors import Malformed
 from store.core.ranges import Ranges
 from store.database.connection import Connection
-from store.splices.blocklog import BlockLog, Fetch
+from store.splices.blocklog import FRAMES_KEPT, BlockLog, Fetch
 from store.splices.guard import Guard
 from store.splices.livelog import Stored
 from store.splices.resolver import Resolver
@@ -16,6 +16,10 @@ from store.splices.stream import Span
 
 # For those that copy from them: enough that reading all bodies in order costs about what they are long.
 KEPT_BYTES_MAX = 32 << 20
+# For whoever is given a body now and then. Room that was in use before is quicker than new room, which the system has
+# to clear: what is kept without a reason costs more than to read it again.
+_KEPT_BYTES = 8 << 20
+_FRAMES_KEPT = 4
 
 
 class Oversize(Malformed):
@@ -25,18 +29,25 @@ class Oversize(Malformed):
 class Bodies:
     """Reads the bodies of one run. `spans` are its blocks, in order; `fetch` gives what is stored of some of them."""
 
-    def __init__(self, spans: Sequence[Span], fetch: Fetch, guard: Guard) -> None:
+    def __init__(
+        self,
+        spans: Sequence[Span],
+        fetch: Fetch,
+        guard: Guard,
+        kept_bytes_max: int = KEPT_BYTES_MAX,
+        frames_kept: int = FRAMES_KEPT,
+    ) -> None:
         self._read = Ranges()
         self._apart = True
         self._log: BlockLog | None = None
         self._resolver: Resolver | None = None
         try:
-            self._log = log = BlockLog(spans, fetch, guard)
+            self._log = log = BlockLog(spans, fetch, guard, frames_kept)
         except Malformed as error:
             self._damage = str(error)
         else:
             self._end = log.end
-            self._resolver = Resolver(log.read, log.end, KEPT_BYTES_MAX)
+            self._resolver = Resolver(log.read, log.end, kept_bytes_max)
 
     @property
     def held_bytes(self) -> int:
@@ -79,8 +90,8 @@ def fetching(connection: Connection, run: str) -> Fetch:
 
 
 def bodies(connection: Connection, run: str, guard: Guard) -> Bodies:
-    """The bodies of a run."""
-    return Bodies(spans(connection, run), fetching(connection, run), guard)
+    """The bodies of a run, to be read in any order."""
+    return Bodies(spans(connection, run), fetching(connection, run), guard, _KEPT_BYTES, _FRAMES_KEPT)
 
 
 def insert(connection: Connection, run: str, blocks: Iterable[Stored]) -> None:

@@ -7,6 +7,7 @@ Rules kept here:
 
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,6 +184,10 @@ class Reader:
         """Raises KeyUnavailable unless the store key is there, without which no body can be read."""
         with self._reading, database.explained(self.folder):
             self.vault.store_key(self._connection)
+
+    def moment(self) -> AbstractContextManager[None]:
+        """What is asked for inside is of one moment, in which the keys of each run are read once."""
+        return self._revealer.moment()
 
     def opening(self, happened: Event, apart: Apart) -> OpeningInfo:
         """What is known of the body that `apart` names. Raises BodyUnavailable when its opening is gone or forged, or

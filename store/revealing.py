@@ -3,12 +3,14 @@
 Rules kept here:
 - The keys of a run are read in the moment in which a body is given out. As long as they are the same, nothing of the
   run was erased, for an erasure changes them: what was read and held against its commitment need not be read again.
+  Whoever asks for several bodies for one purpose may ask for all in one moment.
 - Where the bodies of a run were is remembered only as a shortcut: where it does not fit any more, it is read anew.
 """
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -109,6 +111,18 @@ class Revealer:
         self._lock = lock
         self._runs: OrderedDict[str, _Run] = OrderedDict()
         self._held_bytes = 0
+        self._moment: dict[str, _Run] | None = None
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """What is given out inside is of one moment: which keys a run has is asked once."""
+        with self._lock:
+            outer = self._moment
+            self._moment = {} if outer is None else outer
+            try:
+                yield
+            finally:
+                self._moment = outer
 
     def opening(self, happened: Event, apart: Apart) -> OpeningInfo:
         """What is known of the body that `apart` names. Raises BodyUnavailable when its opening is gone or forged, or
@@ -127,10 +141,15 @@ class Revealer:
         """The body that `apart` names. Raises BodyUnavailable when it is gone or is not what was committed."""
         with self._lock, database.explained(self._folder):
             name = happened.seq, apart.body or ""
-            known = self._runs.get(happened.run)
+            known = self._current(happened.run)
             read = None if known is None else known.content(name)
-            if read is not None and self._current(happened.run) is known:
+            if read is not None:
                 return read
+            opening = None if known is None else known.opening(name)
+            if known is not None and opening is not None:
+                # What was changed since the keys were read does not open with them, or is not what was committed.
+                with suppress(Malformed):
+                    return self._stored(happened, name, known, opening)
             with database.snapshot(self._connection):
                 return self._body(happened, name)
 
@@ -197,6 +216,8 @@ class Revealer:
             raise BodyUnavailable(f"the bodies of event {seq} cannot be read: {error}") from error
 
     def _of(self, run: str) -> _Run:
+        if self._moment is not None and run in self._moment:
+            return self._moment[run]
         keys = self._vault.of(self._connection, run)
         known = self._runs.get(run)
         if known is None or known.keys is not keys:
@@ -206,9 +227,13 @@ class Revealer:
         self._runs.move_to_end(run)
         if len(self._runs) > _RUNS_KEPT:
             self._forget()
+        if self._moment is not None:
+            self._moment[run] = known
         return known
 
     def _forget(self, run: str = "") -> None:
         """Forgets a run, or the one that was not read for the longest time."""
-        gone = self._runs.pop(run) if run else self._runs.popitem(last=False)[1]
-        self._held_bytes -= gone.held_bytes
+        name = run or next(iter(self._runs))
+        self._held_bytes -= self._runs.pop(name).held_bytes
+        if self._moment is not None:
+            self._moment.pop(name, None)

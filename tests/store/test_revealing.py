@@ -92,3 +92,31 @@ def test_what_is_kept_of_many_runs_is_bounded(held_bytes_max: int, made: Tape, m
         else:
             with pytest.raises(BodyUnavailable):
                 reader.body(*first)
+
+
+def test_what_is_asked_for_in_one_moment_is_given_with_the_keys_of_that_moment(made: Tape) -> None:
+    run = made.run(CALLS)
+    made.writer.checkpoint().result(30)
+    with Reader.open(made.folder, made.keys) as reader:
+        first, second = asked(reader, run, 1), asked(reader, run, 3)
+        with reader.moment():
+            assert [reader.body(*each) for each in (first, second)] == [CALLS[0].body, CALLS[1].body]
+            erase(made, run, 1)
+            with reader.moment():
+                assert reader.body(*first) == CALLS[0].body
+        with reader.moment(), pytest.raises(BodyUnavailable, match="were erased at"):
+            reader.body(*first)
+        assert reader.body(*second) == CALLS[1].body
+
+
+def test_what_is_rewritten_within_a_moment_is_read_anew(made: Tape) -> None:
+    run = made.run(CALLS)
+    made.writer.checkpoint().result(30)
+    with Reader.open(made.folder, made.keys) as reader:
+        first, second = asked(reader, run, 1), asked(reader, run, 3)
+        with reader.moment():
+            reader.opening(*second)
+            erase(made, run, 1)
+            assert reader.body(*second) == CALLS[1].body
+            with pytest.raises(BodyUnavailable, match="were erased at"):
+                reader.body(*first)
