@@ -44,11 +44,11 @@ class Dependences:
         `passed` are those before `index` that were not asked for yet, in recorded order; `given` those that were, in
         the order of this replay, and `served` the same for look-ups.
         """
+        if not passed:
+            return None
         parents = self.lanes.parents(index)
         if parents and not any(parent in served for parent in parents):
             return next((parent for parent in parents if parent in passed), None)
-        if not passed:
-            return None
         self._take_note(given)
         late = self._of(index)
         askers = self._asked_by(index)
