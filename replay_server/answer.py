@@ -8,6 +8,7 @@ Rules kept here:
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from http import HTTPStatus
 from typing import Literal
 
@@ -23,7 +24,7 @@ HOP_BY_HOP = frozenset(
         b"upgrade", b"transfer-encoding", b"content-length",
     )
 )  # fmt: skip
-_NOT_PASSED_ON = frozenset((b"alt-svc",))  # an agent that was recorded did not get it either
+_DROPPED = HOP_BY_HOP | {b"alt-svc"}  # which an agent that was recorded did not get either
 _BODILESS_STATUS = (204, 304)
 
 _ENDINGS: dict[Ended | ErrorKind, Ending] = {
@@ -171,7 +172,7 @@ def framing_of(recorded: Recorded, live: Live) -> Framing:
 def _head(recorded: Recorded, framing: Framing, keep_alive: bool) -> bytes:
     reason = recorded.reason or _reason(recorded.status)
     lines = [b"HTTP/1.1 %d %s" % (recorded.status, reason)]
-    dropped = HOP_BY_HOP | _NOT_PASSED_ON | connection_options(recorded.headers)
+    dropped = _DROPPED | connection_options(recorded.headers)
     framed = _framed(recorded, framing)
     for name, value in recorded.headers:
         lower = name.lower()
@@ -234,6 +235,7 @@ def _header(headers: Pairs, name: bytes) -> bytes | None:
     return next((value for known, value in headers if known.lower() == name), None)
 
 
+@cache
 def _reason(status: int) -> bytes:
     try:
         return HTTPStatus(status).phrase.encode()

@@ -203,9 +203,11 @@ class Reader:
 
     def text(self, happened: Event, value: Text | None) -> bytes:
         """The bytes of a text, wherever it is kept."""
+        if isinstance(value, str):  # as by far the most are
+            return value.encode()
         if value is None:
             return b""
-        if isinstance(value, Apart) and value.body is not None:
+        if value.body is not None:
             return self.body(happened, value)
         return text_bytes(value)
 

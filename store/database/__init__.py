@@ -9,7 +9,7 @@ Rules kept here:
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from store.core.errors import StoreUnusable
@@ -57,14 +57,16 @@ def demand(folder: Path) -> None:
         open_for_reading(folder).close()
 
 
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
+class _Explained(sqlite.Explained):
+    def _said(self, error: BaseException) -> StoreUnusable | None:
+        if isinstance(error, Fault):
+            return StoreUnusable(f"the store {server.shown(self._path)} cannot be used: {error}", hint=error.hint)
+        return super()._said(error)
+
+
+def explained(path: Path) -> AbstractContextManager[None]:
     """Turns what a database and the system say into one StoreUnusable; `path` is the store's folder, or its file."""
-    try:
-        with sqlite.explained(path):
-            yield
-    except Fault as error:
-        raise StoreUnusable(f"the store {server.shown(path)} cannot be used: {error}", hint=error.hint) from error
+    return _Explained(path)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def open_for_writing(folder: Path, connect: Connect = connect) -> Connection:
     Raises StoreUnusable: no such place, no permission, locked, full, or of a newer version.
     """
     path = folder / FILE_NAME
-    with explained(path):
+    with Explained(path):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(folder / "making.lock"):
             # Made by us, so that SQLite gives the files that it lays beside it the same mode. One that is there is not
@@ -73,7 +73,7 @@ def open_for_reading(folder: Path, *, doubted: bool = False) -> Connection:
     """
     path = folder / FILE_NAME
     demand(folder)
-    with explained(path):
+    with Explained(path):
         try:
             return _read_only(path, "mode=ro", doubted=doubted)
         except sqlite3.OperationalError as error:
@@ -113,18 +113,33 @@ def _read_only(path: Path, mode: str, *, doubted: bool) -> sqlite3.Connection:
     return connection
 
 
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turns what SQLite and the system say into one StoreUnusable."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StoreUnusable(f"the store {path} cannot be used: {error}", hint=_hint(error)) from error
-    except OSError as error:
-        raise StoreUnusable(f"the store {path} cannot be used: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        # Python's module cannot even tell what SQLite says of a file whose text is damaged.
-        raise StoreUnusable(f"the store {path} is damaged: {error}", hint="keep it, and restore a copy") from error
+class Explained:
+    """Turns what SQLite and the system say inside into one StoreUnusable. It stands around every body that is read."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        found = None if error is None else self._said(error)
+        if found is not None:
+            raise found from error
+
+    def _said(self, error: BaseException) -> StoreUnusable | None:
+        match error:
+            case sqlite3.Error():
+                return StoreUnusable(f"the store {self._path} cannot be used: {error}", hint=_hint(error))
+            case OSError():
+                return StoreUnusable(f"the store {self._path} cannot be used: {error.strerror}")
+            case UnicodeDecodeError():
+                # Python's module cannot even tell what SQLite says of a file whose text is damaged.
+                hint = "keep it, and restore a copy"
+                return StoreUnusable(f"the store {self._path} is damaged: {error}", hint=hint)
+        return None
 
 
 def write_anew(connection: Connection) -> bool:
