@@ -182,6 +182,10 @@ def cut_chunks(reader: ChunkedReader, data: bytes) -> tuple[list[bytes], bytes]:
     """The same of chunks (RFC 9112, section 7.1) that are plain: without extension, and not the last one."""
     pieces, at = list[bytes](), 0
     left, discard = reader._bytes_in_chunk, reader._bytes_to_discard
+    if not (left or discard or reader._reading_trailer):  # nearly always one whole chunk has come, and no more
+        size = _CHUNK.match(data)
+        if size is not None and size.end() + int(size[1], 16) + 2 == len(data) and data.endswith(_CRLF):
+            return [data[size.end() : -2]], b""
     while at < len(data) and not reader._reading_trailer:
         if left:
             piece = data[at : at + left]

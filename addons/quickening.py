@@ -58,6 +58,12 @@ class _Quick(_Theirs):
         finally:
             relay.end(reader)
 
+    async def drain_writers(self) -> None:
+        """The same, and where more has come already than was taken, others first."""
+        await super().drain_writers()  # type: ignore[no-untyped-call]
+        if any(getattr(io.reader, "_buffer", None) for io in self.transports.values()):
+            await asyncio.sleep(0)
+
     def begin(self, hook: commands.StartHook) -> Awaitable[None] | None:
         """Calls a hook as far as none has to be awaited; what is then to be awaited, which does the rest."""
         dispatch = getattr(self.master.addons.handle_lifecycle, "__self__", None)

@@ -25,13 +25,11 @@ from mitmproxy.proxy.tunnel import TunnelState
 from OpenSSL import SSL
 
 from addons.http1 import TowardsAgent, TowardsServer, cut
+from addons.records import READ_BYTES_MAX, opened, sealed
 from addons.socks import Socks
 
-READ_BYTES_MAX = 65_535  # as much as mitmproxy takes at a time
 UNSENT_BYTES_MAX = 1 << 16  # where asyncio begins to hold a writer up
 
-_RECORD_BYTES_MAX = 1 << 14  # RFC 8446, section 5.1
-_RECORD = b"\x17\x03\x03"  # application data, RFC 8446, section 5.1
 _PASSES_ON = (modes.HttpProxy, http_layers.HttpLayer, http_layers.HttpStream, ServerTLSLayer, ClientTLSLayer, Socks)
 
 _receive = TLSLayer.receive_data
@@ -83,7 +81,6 @@ class _Relay:
     http: http_layers.HttpLayer
     stream: Any  # an HttpStream, whose inside is not typed
     tee: Any  # the `stream` of its response
-    agent: Connection
     agent_tls: SSL.Connection | None
     writer: asyncio.StreamWriter
     chunked: bool
@@ -129,22 +126,19 @@ class _Relay:
         return self.http.streams.get(self.stream.stream_id) is not self.stream
 
     def _carry(self, data: bytes) -> None:
-        plain, odd = (data, False) if self.server_tls is None else _decrypted(self.server_tls, data)
+        """An answer to an update of keys goes out with whatever goes to the server next (RFC 8446, section 4.6.3)."""
+        plain, odd = (data, False) if self.server_tls is None else opened(self.server_tls, data)
         pieces, rest = cut(self.side, plain)
         out: list[bytes] = []
         for piece in pieces:
             passed = self.tee(piece) if callable(self.tee) else piece
             parts = (passed,) if isinstance(passed, bytes) else passed
             out += [b"%x\r\n%b\r\n" % (len(part), part) for part in parts] if self.chunked else parts
-        if out:
-            self._send(b"".join(out))
+        if out and not self.writer.is_closing():  # as it is once the agent is gone
+            data = out[0] if len(out) == 1 else b"".join(out)
+            self.writer.write(data if self.agent_tls is None else sealed(self.agent_tls, data))
         if rest or odd or not plain:
             self._leave(rest)
-
-    def _send(self, data: bytes) -> None:
-        if self.agent not in self.connection.transports or self.writer.is_closing():
-            return
-        self.writer.write(data if self.agent_tls is None else sealed(self.agent_tls, data))
 
     def _leave(self, rest: bytes) -> None:
         """Gives the layers what is theirs."""
@@ -153,54 +147,6 @@ class _Relay:
         self.late = asyncio.Task(work, loop=loop, eager_start=True)
         if self._is_over():
             end(self.reader)
-
-
-def is_record(data: bytes) -> bool:
-    """Whether that is one record of data, which has come whole."""
-    return data.startswith(_RECORD) and int.from_bytes(data[3:5]) + 5 == len(data)
-
-
-def opened(tls: SSL.Connection, record: bytes) -> bytes:
-    """What was said in one record; nothing where it was no data, or is not to be read, which the layer finds again."""
-    tls.bio_write(record)
-    try:
-        return tls.recv(_RECORD_BYTES_MAX)
-    except SSL.Error:
-        return b""
-
-
-def _decrypted(tls: SSL.Connection, data: bytes) -> tuple[bytes, bool]:
-    """What was said, and whether something else was, too: an end, or an error, which the layer finds again.
-
-    An answer to an update of keys goes out with what the layer sends next (RFC 8446, section 4.6.3).
-    """
-    alone = is_record(data)  # to learn that there is no more costs as much as reading it
-    tls.bio_write(data)
-    parts: list[bytes] = []
-    try:
-        parts.append(tls.recv(_RECORD_BYTES_MAX))
-        while not alone:
-            parts.append(tls.recv(_RECORD_BYTES_MAX))
-    except SSL.WantReadError:
-        pass
-    except SSL.Error:
-        return b"".join(parts), True
-    return b"".join(parts), False
-
-
-def sealed(tls: SSL.Connection, data: bytes) -> bytes:
-    """The same encrypted, behind whatever else is to go out."""
-    try:  # noqa: SIM105  # suppress() costs as much as encrypting
-        tls.sendall(data)
-    except (SSL.ZeroReturnError, SSL.SysCallError):
-        pass  # as in the layer: who has left takes nothing more
-    out = b""
-    try:
-        while len(out) % READ_BYTES_MAX == 0:
-            out += tls.bio_read(READ_BYTES_MAX)
-    except SSL.WantReadError:
-        pass
-    return out
 
 
 def _between(connection: ConnectionHandler, stream: http_layers.HttpStream) -> _Relay | None:
@@ -234,7 +180,6 @@ def _between(connection: ConnectionHandler, stream: http_layers.HttpStream) -> _
         http=http,
         stream=stream,
         tee=response.stream,
-        agent=agent,
         agent_tls=agent_tls[0].tls if agent_tls else None,
         writer=writer,
         chunked="chunked" in coding,

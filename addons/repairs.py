@@ -11,6 +11,7 @@ No files but this one, these, `addons.straight` and `addons.shortcuts` have priv
 - The last piece of a streamed body goes out before the `response` hook. Here one that the stream holds goes out after.
 - An agent whose server broke off before its answer gets a page as if the server had answered 502. Here it sees the
   cut; only a server that was not reached is a 502, which says why in one line.
+- A long body that was held goes out in one step of some 10 ms, in which nobody else has a turn. Here all have.
 - Errors do not say from whose side they came. Here they do.
 - CONNECT ignores `server.via`. Here it goes through the proxy that is named there.
 - A WebSocket that broke off on one side is closed on the other as if all was well. Here it breaks off there, too.
@@ -22,13 +23,14 @@ Each is a subclass that takes the place of mitmproxy's own class, and only where
 from collections.abc import Iterator
 from inspect import isfunction
 from types import ModuleType
+from typing import TypeGuard
 
 import wsproto
 from mitmproxy import version
-from mitmproxy.http import Response
+from mitmproxy.http import Message, Response
 from mitmproxy.net import check
 from mitmproxy.net.http import url, validate
-from mitmproxy.proxy import commands, layer
+from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers import http as http_layers
 from mitmproxy.proxy.layers import tls
 from mitmproxy.proxy.layers import websocket as socket_layers
@@ -39,6 +41,8 @@ from addons import farewell, grammar, http1, http2, relay
 from addons.interim import expects
 from store.core.errors import EdgetapeError
 from store.core.websocket import BROKEN_OFF
+
+TURN_BYTES_MAX = 1 << 16
 
 FAULT_SIDE = "edgetape.fault_side"  # in flow.metadata: "client" or "server"
 KNOWN_MAJOR = "12"
@@ -90,9 +94,30 @@ class _Stream(http_layers.HttpStream):
                 yield from self._send_what_came(partial)
             yield from self._tell(event)
 
+    def state_consume_request_body(self, event: events.Event) -> _Run:
+        run: _Run = super().state_consume_request_body(event)
+        return self._in_turns(run) if len(self.request_body_buf) > TURN_BYTES_MAX else run
+
+    def _in_turns(self, run: _Run) -> _Run:
+        """The same, but for a long body, which gives others their turn."""
+        reply = None
+        while True:
+            try:
+                command = run.send(reply)
+            except StopIteration:
+                return
+            if _is_long(command, self.flow.request):
+                yield from _turns(command)
+                reply = None
+            else:
+                reply = yield command
+
     def send_response(self, already_streamed: bool = False) -> _Run:
         for command in super().send_response(already_streamed):
-            yield command
+            if self.flow.response is not None and _is_long(command, self.flow.response):
+                yield from _turns(command)
+            else:
+                yield command
             held = getattr(self.flow.response and self.flow.response.stream, "held", b"")
             if held and isinstance(command, HttpResponseHook) and self.flow.error is None:
                 yield http_layers.SendHttp(said.ResponseData(self.stream_id, held), self.context.client)
@@ -130,6 +155,33 @@ class _Stream(http_layers.HttpStream):
             yield from self.handle_connect_upstream()  # type: ignore[no-untyped-call]
         else:
             yield from super().handle_connect_regular()  # type: ignore[no-untyped-call]
+
+
+class _Turn(commands.RequestWakeup):
+    """Others first: their pieces come and go before this goes on."""
+
+    blocking = True
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+def _is_long(command: commands.Command, message: Message) -> TypeGuard[http_layers.SendHttp]:
+    """Whether a command sends a body that was held and is long, framed by its length."""
+    if not isinstance(command, http_layers.SendHttp) or "transfer-encoding" in message.headers:
+        return False
+    event = command.event
+    return isinstance(event, said.RequestData | said.ResponseData) and len(event.data) > TURN_BYTES_MAX
+
+
+def _turns(command: http_layers.SendHttp) -> _Run:
+    event = command.event
+    assert isinstance(event, said.RequestData | said.ResponseData)
+    for at in range(0, len(event.data), TURN_BYTES_MAX):
+        if at:
+            yield _Turn()
+        piece = type(event)(event.stream_id, event.data[at : at + TURN_BYTES_MAX])
+        yield http_layers.SendHttp(piece, command.connection)
 
 
 class _Socket(socket_layers.WebsocketConnection):
@@ -173,6 +225,7 @@ def repair() -> None:
         if not hasattr(module, name):
             raise _unknown()
         setattr(module, name, read)
+    events.Wakeup.reply = None  # somebody waits for it here (`_Turn`)
     if version.VERSION.split(".")[0] != KNOWN_MAJOR:
         raise _unknown()
 

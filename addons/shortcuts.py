@@ -33,6 +33,7 @@ from mitmproxy.utils import human
 from addons.handshakes import certificate
 
 _UNCHANGING = (bool, int, float, str, bytes, type(None))
+_CONNECTIONS = (connection.Client, connection.Server)
 _members: dict[type, tuple[str, ...]] = {}
 
 
@@ -45,11 +46,16 @@ def _fork(self: context.Context) -> context.Context:
 
 def _current(self: optmanager._Option) -> object:
     value = self._default if self.value is optmanager.unset else self.value
-    return value if value.__class__ in _UNCHANGING else copy.deepcopy(value)
+    if value.__class__ in _UNCHANGING:
+        return value
+    return copy.deepcopy(value) if value else copy.copy(value)
 
 
 def _is_same(self: connection.Connection, other: object) -> bool:
-    return self is other or (isinstance(other, connection.Connection) and self.id == other.id)
+    if self is other:
+        return True
+    known = other.__class__ in _CONNECTIONS or isinstance(other, connection.Connection)
+    return known and self.id == other.id  # type: ignore[attr-defined]
 
 
 def _arguments(self: hooks.Hook) -> list[object]:

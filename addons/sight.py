@@ -4,7 +4,9 @@ Only raw content is read, never `.content` or `.text`: those decode.
 """
 
 import time
+from functools import lru_cache
 
+from mitmproxy.certs import Cert
 from mitmproxy.connection import Server
 from mitmproxy.http import HTTPFlow, Response
 
@@ -122,5 +124,10 @@ def _told(server: Server) -> str:
     if server.alpn:
         said.append(f"alpn={server.alpn.decode('latin-1')}")
     if server.certificate_list:
-        said.append(f"certificate=sha256:{server.certificate_list[0].fingerprint().hex()}")
+        said.append(f"certificate=sha256:{_fingerprint(server.certificate_list[0])}")
     return " ".join(said)
+
+
+@lru_cache
+def _fingerprint(certificate: Cert) -> str:
+    return certificate.fingerprint().hex()

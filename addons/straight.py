@@ -6,12 +6,13 @@ nothing any more: the CONNECT is answered, and its stream passes everything on. 
 - How the connection to the agent is ended is still for the layers outside to say.
 
 Once TLS is spoken with both sides it leads past the two layers of that, too: what comes is decrypted here with their
-own sessions, and what goes out encrypted. That is for single records of data and for replies; whatever is more or
-something else is left to the layers, as are ends and everything behind the first of them.
+own sessions, and what goes out encrypted. Whatever else is said by TLS is left to the layers, and so is everything once
+one side has ended.
 
 Whoever asks knows that this mitmproxy is one that this was tried with (`addons.quickening`).
 """
 
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from mitmproxy.connection import Connection, ConnectionState
@@ -24,7 +25,7 @@ from mitmproxy.proxy.layers.http._hooks import HttpConnectedHook
 from mitmproxy.proxy.layers.tls import ClientTLSLayer, ServerTLSLayer, TLSLayer
 from mitmproxy.proxy.tunnel import TunnelState
 
-from addons import relay
+from addons import records, relay
 
 TOGETHER_BYTES_MAX = 1 << 16
 
@@ -121,14 +122,16 @@ class Past:
         side = self._sides.get(event.connection) if isinstance(event, events.DataReceived) else None
         if side is None or not isinstance(event, events.DataReceived):
             return self._going(event)
-        if isinstance(event.data, relay.Opened) or not relay.is_record(event.data):
+        if isinstance(event.data, relay.Opened):
             return self._within.handle_event(event)
-        plain = relay.opened(side.tls, event.data)
-        if not plain:  # it was no data after all
+        plain, odd = records.opened(side.tls, event.data)
+        if odd or not plain:
             return self._within.handle_event(events.DataReceived(event.connection, relay.Opened(plain)))
-        return self._going(events.DataReceived(event.connection, plain))
+        return self._going(events.DataReceived(event.connection, plain), records.unsent(side.tls))
 
-    def _going(self, event: events.Event) -> layer.CommandGenerator[None]:
+    def _going(self, event: events.Event, answer: bytes = b"") -> layer.CommandGenerator[None]:
+        if answer and isinstance(event, events.DataReceived):
+            yield commands.SendData(event.connection, answer)
         held: commands.SendData | None = None
         try:
             for command in self._http.handle_event(event):
@@ -136,7 +139,7 @@ class Past:
                     if continues(command, held):
                         held = commands.SendData(held.connection, held.data + command.data)
                         continue
-                    yield self._sealed(held)
+                    yield from self._sealed(held)
                     held = None
                 side = self._sides.get(command.connection) if isinstance(command, commands.ConnectionCommand) else None
                 if side is None:
@@ -147,13 +150,16 @@ class Past:
                     yield from side._handle_command(command)
         except Exception:
             if held is not None:
-                yield self._sealed(held)
+                yield from self._sealed(held)
             raise
         if held is not None:
-            yield self._sealed(held)
+            yield from self._sealed(held)
 
-    def _sealed(self, command: commands.SendData) -> commands.SendData:
-        return commands.SendData(command.connection, relay.sealed(self._sides[command.connection].tls, command.data))
+    def _sealed(self, command: commands.SendData) -> Iterator[commands.SendData]:
+        peer, data = command.connection, command.data
+        for at in range(0, len(data), TOGETHER_BYTES_MAX):
+            piece = data[at : at + TOGETHER_BYTES_MAX]
+            yield commands.SendData(peer, records.sealed(self._sides[peer].tls, piece))
 
 
 def continues(command: commands.Command, held: commands.SendData) -> TypeGuard[commands.SendData]:

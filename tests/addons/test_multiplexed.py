@@ -77,6 +77,9 @@ async def test_grpc_over_tls_is_recorded_as_frames_with_its_status(made: Recordi
         assert told["grpc-status"] == ("12" if path.endswith("None") else "0")
 
 
+HELD = bytes(range(256)) * 2000  # as long as goes out in several turns
+
+
 class Narrow(EchoProtocol):
     """A server that takes twelve streams at once."""
 
@@ -100,13 +103,15 @@ async def test_sixty_streams_where_twelve_are_allowed_and_one_that_is_reset(
             proxy=made.proxy, verify=trust, http2=True, timeout=30, headers={"X-Edgetape-Run": "sixty"}
         ) as client,
     ):
-        paths = ["/reset?after=10", *(f"/stream?n=2&ms=5&turn={turn}" for turn in range(59))]
-        answers = await asyncio.gather(*(client.get(url + path) for path in paths), return_exceptions=True)
+        paths = ["/reset?after=10", *(f"/stream?n=2&ms=5&turn={turn}" for turn in range(58))]
+        asked = [*(client.get(url + path) for path in paths), client.post(f"{url}/stream?n=2&ms=5", content=HELD)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
     assert isinstance(answers[0], httpx.RemoteProtocolError)
     assert all(isinstance(one, httpx.Response) and one.content == b"data: 0\n\ndata: 1\n\n" for one in answers[1:])
     await until(lambda: all(one.outcome is not None for one in made.exchanges("sixty")))
     ends = Counter(one.response.ended for one in made.exchanges("sixty") if one.response)
     assert ends == {"complete": 59, "reset": 1}
+    assert HELD in [made.request_body(one) for one in made.exchanges("sixty") if one.facts.body is not None]
 
 
 LONG = 12 << 20

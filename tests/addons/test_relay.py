@@ -15,7 +15,7 @@ from h11._readers import ChunkedReader
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy.http import HTTPFlow
 
-from addons import http1, relay
+from addons import http1, records, relay
 from store.authority import Authority
 from tests.addons.raw import connected, get, intercepted, served, until
 from tests.addons.stories import ENDS, KINDS, OK, stories
@@ -151,7 +151,7 @@ async def test_what_an_agent_is_slow_to_read_waits_at_its_server_and_comes_in_or
                 unsent = max(unsent, towards_agent.transport.get_write_buffer_size())
                 await asyncio.sleep(0.001)
         answer = await reader.read()
-    assert 0 < unsent <= relay.UNSENT_BYTES_MAX + relay.READ_BYTES_MAX
+    assert 0 < unsent <= relay.UNSENT_BYTES_MAX + records.READ_BYTES_MAX
     assert [int(number) for number in answer.partition(b"\r\n\r\n")[2].split()] == list(range(many))
     assert not crashes
 

@@ -1,6 +1,7 @@
 """Shorter steps come to what mitmproxy's own come to, and are taken back whole."""
 
 import asyncio
+import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -105,3 +106,12 @@ async def test_a_watch_goes_on_only_when_nothing_is_waited_for() -> None:
             raise RuntimeError("as asked")
         assert not watch.can_timeout.is_set()
     assert watch.can_timeout.is_set()
+
+
+def test_ids_are_drawn_as_version_4_and_spelled_as_ever() -> None:
+    shortcuts.shorten(on=True)
+    drawn = [tflow.tflow().id for _ in range(50)] + [tflow.tserver_conn().copy().id for _ in range(50)]
+    assert len(set(drawn)) == len(drawn)
+    for one in drawn:
+        assert str(uuid.UUID(one)) == one
+        assert (uuid.UUID(one).version, uuid.UUID(one).variant) == (4, uuid.RFC_4122)

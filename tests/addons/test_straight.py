@@ -12,7 +12,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.test import tflow
 from OpenSSL import SSL
 
-from addons import relay, straight
+from addons import records, straight
 from addons.socks import Socks
 from store.authority import Authority
 from tests.addons.raw import ANSWER_S_MAX, get, intercepted, served, tunnelled, until
@@ -80,13 +80,14 @@ async def inside(folder: Path, heard: Heard, *, inline: bool, secure: trustme.CA
 async def test_tunnels_are_as_those_of_mitmproxy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: frozenset[str], secure: bool
 ) -> None:
-    authority, opened, open_ = trustme.CA() if secure else None, list[bytes](), relay.opened
+    authority, opened, open_ = trustme.CA() if secure else None, list[bytes](), records.opened
 
-    def counted(session: SSL.Connection, record: bytes) -> bytes:
-        opened.append(open_(session, record))
-        return opened[-1]
+    def counted(session: SSL.Connection, data: bytes) -> tuple[bytes, bool]:
+        plain, odd = open_(session, data)
+        opened.append(plain)
+        return plain, odd
 
-    monkeypatch.setattr(relay, "opened", counted)
+    monkeypatch.setattr(records, "opened", counted)
     theirs = await inside(tmp_path, Heard(slow), inline=False, secure=authority)
     assert not opened
     ours = await inside(tmp_path, Heard(slow), inline=True, secure=authority)
