@@ -2,7 +2,8 @@
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from proxy.confined.cell import Cell, Seen
 from proxy.views.silence import Noticed
 from store.authority import Authority
 from store.core import redact
-from store.core.errors import StoreUnusable
+from store.core.errors import EdgetapeError, StoreUnusable
 from store.core.leaf import PolicyKind
 from store.drafting.scribe import Scribe
 from store.scratch import scratch
@@ -71,8 +72,7 @@ async def record(plan: Plan, scribe: Scribe, authority: Authority) -> Recording:
         secrets=known,
     )
     recorder = Recorder(scribe, options)
-    await recorder.start()
-    try:
+    async with _started(recorder):
         await scribe.note(plan.in_force)
         redactor = redact.Redactor(known)
         opening = run_open(plan.introduction, plan.argv, Path.cwd(), os.environ, options.own_rules.version, redactor)
@@ -99,11 +99,22 @@ async def record(plan: Plan, scribe: Scribe, authority: Authority) -> Recording:
                 raise
         failure = await _keep(scribe, run, clock) if plan.freeze.library is not None else ""
         failure = await _close(recorder, run, ended) or failure
-    finally:
-        await recorder.stop("operator")
     counts = recorder.counts
     noticed = Noticed(counts.tunnels, counts.distrusted, ended.code)
     return Recording(run, ended, noticed, counts.last_failure or failure, counts.cut, seen)
+
+
+@asynccontextmanager
+async def _started(recorder: Recorder) -> AsyncIterator[None]:
+    """Whatever ends the block ends the recorder. The first fault is told, not what follows from it."""
+    await recorder.start()
+    try:
+        yield
+    except BaseException:
+        with suppress(EdgetapeError):
+            await recorder.stop("operator")
+        raise
+    await recorder.stop("operator")
 
 
 def _enclosed(

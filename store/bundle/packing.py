@@ -91,7 +91,7 @@ def write(path: Path, packed: Sequence[Member]) -> Verdict:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     made = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file, _written(path):
+        with _written(path), os.fdopen(descriptor, "wb") as file:  # which is flushed again when it is closed
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())

@@ -127,6 +127,16 @@ def test_why_it_cannot_listen_is_said_in_one_sentence_of_ours(command: Command) 
         is_clear(said, 3, f"cannot listen on {host} port 0: that is no address of this machine\nhint: ")
 
 
+def test_a_store_that_takes_no_run_is_what_is_told_not_what_follows_from_it(command: Command) -> None:
+    with sqlite3.connect(command.store / FILE_NAME) as database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+    database.close()
+    for words in (("record", "--", "true"), ("rebase", "last", "--yes")):
+        said = command.run(*words)
+        assert said.code == 125
+        assert f"edgetape: the store {command.store / FILE_NAME} cannot be used: the disk is full" in said.err
+
+
 def test_a_place_that_takes_no_bundle_is_named_not_the_store(command: Command) -> None:
     (command.folder / "file").touch()
     path = command.folder / "file" / "x.zip"
