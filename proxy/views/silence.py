@@ -36,6 +36,10 @@ def likely_cause(noticed: Noticed, told: int = 0) -> Cause:
     """The likeliest reason for a run without an exchange, in which the agent asked or told the recorder itself
     something `told` times.
     """
+    if noticed.distrusted and noticed.tunnels:  # as --on-distrust tunnel has it: that is no advice any more
+        passed = count(noticed.tunnels, "tunnel")
+        sentence = f"{distrust(noticed.distrusted).sentence}; what else came passed unopened, in {passed}"
+        return Cause(sentence, "to have it recorded, point the client at the file that SSL_CERT_FILE names")
     if noticed.distrusted:
         return distrust(noticed.distrusted)
     if told:

@@ -11,7 +11,9 @@ from proxy.views.silence import Noticed, challenge, likely_cause
         (Noticed(0, {}, 0), "nothing connected to the recorder", "ignore HTTPS_PROXY"),
         (Noticed(0, {}, 1), "exit code 1", "what it said above"),
         (Noticed(2, {}, 0), "in 2 tunnels", "edgetape show"),
+        (Noticed(0, {"api.example": 3}, 1), "does not trust edgetape's authority for api.example", "--on-distrust"),
         (Noticed(1, {"api.example": 3}, 1), "does not trust edgetape's authority for api.example", "SSL_CERT_FILE"),
+        (Noticed(2, {"api.example": 1}, 0), "passed unopened, in 2 tunnels", "to have it recorded"),
     ],
 )
 def test_the_likeliest_cause_is_named_with_what_to_do(noticed: Noticed, sentence: str, hint: str) -> None:
