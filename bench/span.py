@@ -5,7 +5,7 @@ python -m bench.span --open FOLDER        opens the run of a store, asks for its
 
 import asyncio
 import json
-import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -61,12 +61,17 @@ def commanded(folder: Path, place: Path) -> dict[str, float]:
     """`edgetape replay` with an agent of 20 requests: seconds of CPU until that began (`began_s` by the clock), and of
     work besides."""
     began = time.time()
-    before = sum(os.times()[2:4])
+    before = _children_cpu_s()
     replay.replayed(folder, [sys.executable, "-m", "bench.asker", str(place / "requests"), str(place / "result")])
     told: dict[str, float] = json.loads((place / "result").read_text())
-    whole = sum(os.times()[2:4]) - before
+    whole = _children_cpu_s() - before
     work_s = whole - told["own_cpu_s"] - told["server_cpu_s"]
     return {"start_s": told["server_cpu_s"], "began_s": told["began"] - began, "work_s": work_s}
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def table(tries: int) -> Iterator[str]:
