@@ -156,7 +156,9 @@ class Findings:
 
 @dataclass(slots=True)
 class Clients:
-    """Connections that never got as far as a request, and what passed by, counted by host."""
+    """Connections that never got as far as a request, and what passed by, counted by host; those of the recording are
+    known to which something was `tunnelled`.
+    """
 
     distrusted: Counter[str] = field(default_factory=Counter)
     silent: Counter[str] = field(default_factory=Counter)
@@ -164,4 +166,5 @@ class Clients:
     malformed: int = 0
     local_tunnels: int = 0
     hung: int = 0
+    tunnelled: frozenset[str] = frozenset()
     strangers: int = 0  # requests without the token, of programs that are not the agent's

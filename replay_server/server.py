@@ -72,10 +72,10 @@ class ReplayServer:
         self.port = 0
         self.bases: tuple[Base, ...] = ()
         self.stopped = asyncio.Event()
-        self.clients = Clients()
         self._pace = Pace.parse(options.pace)
         self._rules = Rules.of(options.ignore, options.optional, shipped=options.agent_rules)
         tape = Tape(reader, run, self._rules, unverified=options.unverified)
+        self.clients = Clients(tunnelled=tape.tunnelled)
         self._certificates = Certificates(authority, datetime.fromisoformat(run.opened), datetime.now(UTC))
         redactor = options.redactor or Redactor(options.secrets)
         start = _start(tape, options.live) if options.live else None

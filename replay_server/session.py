@@ -33,7 +33,7 @@ from replay_server.stdio import Stdio
 from replay_server.tape import CONNECT, Refusal, Tape
 from replay_server.transcript import Transcript
 from replay_server.turns import Turns
-from replay_server.wording import headline
+from replay_server.wording import TUNNELLED, headline
 from store.core.control.calls import is_ours
 from store.core.form import Asked, Form
 from store.core.model import HttpRequest
@@ -266,6 +266,8 @@ class Session:
         nearest = None if match.index is None else self.tape.step(match.index)
         again = match.tier is Tier.EXHAUSTED
         detail = "" if again else self._expected(None)
+        if match.index is None and ask.form.endpoint.host in self.tape.tunnelled:
+            detail = TUNNELLED
         if again and match.again and nearest is not None:
             detail = f"the recording answered it last at step {nearest}; --repeat-last gives that answer again"
         if match.index is not None and not again:

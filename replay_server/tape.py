@@ -1,6 +1,6 @@
 """The recorded side of a replay, read from the store as it is needed: what was asked, and what answered."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from store.core.model import (
     Note,
     RpcMessage,
     RunOpen,
+    TunnelOpen,
     Value,
     WsClose,
     WsMessage,
@@ -65,6 +66,7 @@ class Tape:
             self.exchanges = [step for step in found if isinstance(step, Exchange)]
             self.happenings = [step for step in found if isinstance(step, Happening)]
             self.places = list(self._placed())
+        self.tunnelled = frozenset(_tunnelled(self.happenings))
         self._requests = Requests(reader, self.exchanges, self.places, rules)
         without_model = {place: split(place)[0] for place in dict.fromkeys(self.places)}
         self.endpoints = [without_model[place] for place in self.places]
@@ -282,3 +284,12 @@ class Tape:
             seen.port,
             unmarked(path)[0],
         )
+
+
+def _tunnelled(happenings: Iterable[Happening]) -> Iterator[str]:
+    """The hosts to which something was passed through unopened, so that nothing of it is there to answer with."""
+    for happening in happenings:
+        if happening.event.type == "tunnel.open":
+            facts = happening.event.facts
+            if isinstance(facts, TunnelOpen) and facts.reason != "local" and isinstance(facts.host, str):
+                yield host(facts.host)

@@ -10,6 +10,7 @@ from replay_server.modes import Exit
 
 LISTED_MAX = 20
 CHANGES_LISTED_MAX = 5
+TUNNELLED = "what was said there was tunnelled when this was recorded, so nothing of it can be answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,11 @@ def _client_lines(clients: Clients) -> list[str]:
         (clients.h2_only, "a client insists on HTTP/2, which a replay does not speak"),
         (clients.silent, "a client closed its connection without a request, as some do that distrust the authority"),
     )
-    lines = [f"{sentence}: {host} ({count})" for hosts, sentence in said for host, count in hosts.items()]
+    lines = [
+        f"{sentence}: {host} ({count}){'; ' + TUNNELLED if host in clients.tunnelled else ''}"
+        for hosts, sentence in said
+        for host, count in hosts.items()
+    ]
     if clients.malformed:
         lines.append(f"not HTTP, or not well formed: {clients.malformed} requests")
     if clients.strangers:

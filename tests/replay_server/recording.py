@@ -31,6 +31,7 @@ from store.core.model import (
     TunnelOpen,
 )
 from store.core.redact import Redactor, stored
+from store.drafting.seen import Reason
 from store.reader import Reader
 from store.ticket import Ticket
 from store.writer import Writer
@@ -154,9 +155,9 @@ class Recording:
         )
         self.fail(self.writer.append(self.run, Draft(facts)), "connect")
 
-    def tunnel(self, host: str, port: int) -> None:
-        """A local tunnel."""
-        opened = self.writer.append(self.run, Draft(TunnelOpen(host=host, port=port, reason="local")))
+    def tunnel(self, host: str, port: int, reason: Reason = "local") -> None:
+        """A tunnel, as a rule a local one."""
+        opened = self.writer.append(self.run, Draft(TunnelOpen(host=host, port=port, reason=reason)))
         end = TunnelClose(open=-1, sent_bytes=1, received_bytes=1, duration_us=1)
         self.writer.append(self.run, Draft(end), after=opened)
 

@@ -173,6 +173,23 @@ async def test_a_client_that_distrusts_the_authority_is_named(place: Place) -> N
         assert report.exit_code == 42
 
 
+async def test_what_was_tunnelled_when_it_was_recorded_is_told_to_be_missing(place: Place) -> None:
+    def pinned(recording: Recording) -> None:
+        recording.tunnel("Pinned.example", 443, "pinned")
+
+    sentence = "tunnelled when this was recorded, so nothing of it can be answered"
+    async with place.replaying(place.record(pinned)) as one:
+        variables = environment(one, place)
+        trusting = await run(["curl", "-sS", "https://pinned.example/a"], variables)
+        distrusting = variables | {"CURL_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt"}
+        assert (await run(["curl", "-sS", "https://pinned.example/a"], distrusting))[0] == 60
+        report = await one.stop(0)
+    assert sentence in trusting[1]
+    assert [line for line in report.text().splitlines() if "pinned.example" in line and sentence in line]
+    assert f'"detail": "what was said there was {sentence}"' in report.json()
+    assert report.exit_code == 41
+
+
 async def test_a_client_that_insists_on_http2_is_named(place: Place) -> None:
     async with place.replaying(place.record(both)) as server:
         plain = ["curl", "-sS", "--http2-prior-knowledge", "--proxytunnel", "http://api.example.com/b"]
