@@ -73,7 +73,7 @@ def with_head(shelves: Shelves, shelf: str, head: Head, extended: Head | None) -
         return shelves
     heads = [other for other in shelves.get(shelf, ()) if other is not extended]
     heads.append(head)
-    total = sum(len(each.body.content) for each in heads)
+    total = sum([len(each.body.content) for each in heads])
     while len(heads) > HEADS_MAX or (total > HEADS_BYTES_MAX and len(heads) > 1):
         total -= len(heads.pop(0).body.content)
     others = {name: kept for name, kept in shelves.items() if name != shelf}
@@ -90,15 +90,18 @@ def extends(shared_bytes: int, head: Head) -> bool:
 def _longest(heads: tuple[Head, ...], content: bytes) -> tuple[Head | None, int]:
     best: Head | None = None
     longest = 0
+    # One must agree where the best one so far ends, which the last bytes before that show at once.
+    near = slice(0, 1)
+    wanted = content[near]
     for head in reversed(heads):
         other = head.body.content
-        # It must agree where the best one so far ends, which the last bytes before that show at once.
-        near = max(0, longest - _NEAR_BYTES)
-        if other[near : longest + 1] != content[near : longest + 1]:
+        if other[near] != wanted:
             continue
         prefix = _prefix(head, content)
         if prefix > longest:
             best, longest = head, prefix
+            near = slice(max(0, longest - _NEAR_BYTES), longest + 1)
+            wanted = content[near]
         if longest * 100 >= len(other) * _GOES_ON_PERCENT:
             break
     return best, longest
