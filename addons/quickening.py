@@ -25,7 +25,7 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events, layer, mode_servers
 from mitmproxy.utils import asyncio_utils
 
-from addons import relay, shortcuts, straight
+from addons import records, relay, shortcuts, straight
 from addons.dispatch import Dispatch, is_flow
 
 KNOWN = ("12", "3")
@@ -37,7 +37,7 @@ _set_theirs = asyncio_utils.set_eager_task_factory
 def quicken(*, inline: bool = True) -> bool:
     """Makes connections from now on quick ones, or without `inline` mitmproxy's own; whether they are."""
     known = tuple(version.VERSION.split(".")[:2]) == KNOWN
-    quick = inline and known and hasattr(_Theirs, "hook_task")
+    quick = inline and known and hasattr(_Theirs, "hook_task") and records.fits()
     mode_servers.ProxyConnectionHandler = _Quick if quick else _Theirs  # type: ignore[misc]
     shortcuts.shorten(on=quick)
     asyncio_utils.set_eager_task_factory = _eager_tasks

@@ -14,9 +14,18 @@ READ_BYTES_MAX = 65_535  # as much as mitmproxy takes at a time
 _RECORD_BYTES_MAX = 1 << 14  # RFC 8446, section 5.1
 _RECORD = b"\x17\x03\x03"  # application data, RFC 8446, section 5.1
 
-_lib: Any = vars(SSL)["_lib"]
-_ffi: Any = vars(SSL)["_ffi"]
-_room = _ffi.new("char[]", READ_BYTES_MAX)  # for one call at a time: all of this is done in the event loop's thread
+_lib: Any = vars(SSL).get("_lib")
+_ffi: Any = vars(SSL).get("_ffi")
+# For one call at a time: all of this is done in the event loop's thread.
+_room: Any = None if _ffi is None else _ffi.new("char[]", READ_BYTES_MAX)
+
+
+def fits() -> bool:
+    """Whether this pyOpenSSL is made as is assumed here; mitmproxy takes later ones, too."""
+    if _lib is None or _ffi is None:
+        return False
+    made = SSL.Connection(SSL.Context(SSL.TLS_METHOD))
+    return all(hasattr(made, name) for name in ("_ssl", "_into_ssl", "_from_ssl"))
 
 
 def opened(tls: SSL.Connection, data: bytes) -> tuple[bytes, bool]:

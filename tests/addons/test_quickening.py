@@ -10,7 +10,7 @@ from mitmproxy import hooks, version
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy import mode_servers
 
-from addons import quickening
+from addons import quickening, records
 from addons.embedding import Engine, Glimpse, Terms, Verdict
 from addons.listeners import Listener
 from store.authority import Authority
@@ -136,6 +136,12 @@ async def test_a_hook_that_raises_is_told_of_and_costs_no_answer(tmp_path: Path)
     async with engine(tmp_path, heard, inline=True) as (running, crashes), served(answer) as up:
         assert b"hello" in await ask(running.listening[0].port, get(f"http://127.0.0.1:{up}/"))
     assert len(crashes) == 2
+
+
+@pytest.mark.parametrize("name", ["_lib", "_ffi"])
+def test_with_an_unknown_pyopenssl_mitmproxy_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(records, name, None)
+    assert not quickening.quicken()
 
 
 def test_an_unknown_mitmproxy_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
