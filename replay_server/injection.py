@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 
 from replay_server.answer import Recorded
 from replay_server.modes import NotAllowed
+from replay_server.rewriting import media_type
 from replay_server.streams import Form, form_of
 from store.core import coding
 from store.core.chunks import Chunk
 from store.core.errors import Malformed
-from store.core.form import first
 from store.labels import tree
 from store.labels.tree import Json
 from store.labels.wire import CONTENT_BYTES_MAX, Response
 
 _DESCRIBING = (b"content-encoding", b"content-md5", b"content-digest", b"repr-digest", b"digest", b"etag")
-_EVENTS = "text/event-stream"
-_STREAMS = (_EVENTS, "application/vnd.amazon.eventstream", "application/x-ndjson")
+_EVENTS = b"text/event-stream"
+_STREAMS = (_EVENTS, b"application/vnd.amazon.eventstream", b"application/x-ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _respoken(recorded: Recorded, body: bytes) -> Recorded:
 
 def _edited(recorded: Recorded, edits: Iterable[Edit]) -> Recorded:
     form, read = _form(recorded), _plain(recorded)
-    if form is None and _media_type(recorded) in _STREAMS:
+    if form is None and media_type(recorded.headers) in _STREAMS:
         raise NotAllowed(
             "the recorded answer is a stream of a form that is not put together, so no member of it can be set",
             hint="--respond FILE gives the stream anew, byte for byte; docs/fork.md names the forms that can be edited",
@@ -170,11 +170,7 @@ def _decoded(recorded: Recorded) -> bytes:
 
 def _form(recorded: Recorded) -> Form | None:
     """The form that a model's answer was streamed in."""
-    return form_of(_plain(recorded).messages) if _media_type(recorded) == _EVENTS else None
-
-
-def _media_type(recorded: Recorded) -> str:
-    return first(recorded.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
+    return form_of(_plain(recorded).messages) if media_type(recorded.headers) == _EVENTS else None
 
 
 def _plain(recorded: Recorded) -> Response:

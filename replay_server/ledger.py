@@ -8,6 +8,7 @@ from replay_server import labels as known
 from replay_server.answer import Arrived, Live, Recorded, Reply, build
 from replay_server.normalise import Told
 from replay_server.report import Report
+from replay_server.rewriting import media_type
 from store.core import chunks, digest, rpc, websocket
 from store.core.coding import as_stored
 from store.core.control.calls import NoteKind, Passed, ValueKind
@@ -73,11 +74,10 @@ class Ledger:
             members = request_members(sheet, labels)
         if told.body.content:
             asked = told.asked
-            media_type = first(asked.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
             members |= {
                 "body": sheet.apart(
                     told.body,
-                    media_type,
+                    media_type(asked.headers).decode("latin-1"),
                     first(asked.headers, b"content-encoding").decode("latin-1").lower(),
                     elsewhere,
                 ),
@@ -112,9 +112,9 @@ class Ledger:
         sheet = Sheet()
         members: dict[str, Any] = known.of_answer(sheet, like)
         if served.body:
-            media_type = first(served.headers, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
+            kind = media_type(served.headers).decode("latin-1")
             coding = first(served.headers, b"content-encoding").decode("latin-1").lower()
-            members["body"] = sheet.apart(stored(served.body), media_type, coding, elsewhere)
+            members["body"] = sheet.apart(stored(served.body), kind, coding, elsewhere)
             members |= _altered(served)
         if served.chunks:
             members["chunks"] = sheet.apart(stored(chunks.encode(served.chunks)))
