@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import errno
 import logging
-import os
 import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -36,6 +35,7 @@ from addons.quickening import quicken
 from addons.repairs import EngineFailed, repair
 from addons.socks import Socks
 from store.core import socks
+from store.reasons import reason
 
 END_S_MAX = 5.0
 
@@ -206,13 +206,12 @@ def _placed(wanted: Listener) -> Listener:
 def _cannot_listen(wanted: Listener, failure: BaseException | None) -> EngineFailed:
     """Why not, by the error's number: the engine's own sentence speaks of options that only mitmdump has."""
     number = failure.errno if isinstance(failure, OSError) else 0
-    if number == errno.EADDRINUSE:
-        why, hint = "another program has that port", "choose another with --port, or 0 for any free one"
-    elif number is None or number < 0 or number == errno.EADDRNOTAVAIL:  # none of several, or a name not resolved
+    if number is None or number < 0 or number == errno.EADDRNOTAVAIL:  # none of several, or a name not resolved
         why, hint = "that is no address of this machine", "name one of its own, such as 127.0.0.1"
     else:
-        why = os.strerror(number) if number else str(failure or "the engine did not start")
-        hint = "choose another port with --port, or 0 for any free one"
+        why = "the engine did not start" if failure is None else reason(failure)
+        another = "another" if number == errno.EADDRINUSE else "another port"
+        hint = f"choose {another} with --port, or 0 for any free one"
     return EngineFailed(f"cannot listen on {wanted.host} port {wanted.port}: {why}", hint=hint)
 
 
