@@ -47,13 +47,13 @@ def unseen(words: list[str], environment: MutableMapping[str, str]) -> list[str]
     """The words without a store's URL that has a password: every account may read a command line, as long as the
     process lives. The URL goes into the environment, out of which it is taken before an agent starts.
     """
-    from store.core import address
-    from store.core.errors import EdgetapeError
-
     verb = next((at for at, word in enumerate(words) if word in RECORDING and words[at - 1] != "-m"), 0)
     places = [at for at, word in enumerate(words[:verb]) if word == "--store" or word.startswith("--store=")]
     if len(places) != 1:
         return words
+    from store.core import address
+    from store.core.errors import EdgetapeError
+
     (at,) = places
     width = 2 if words[at] == "--store" else 1
     url = words[at].partition("=")[2] if width == 1 else "".join(words[at + 1 : at + 2])
