@@ -14,7 +14,7 @@ import ssl
 import sys
 import time
 from functools import cache
-from typing import cast
+from typing import ClassVar, cast
 
 import uvloop
 
@@ -22,8 +22,6 @@ CHAT, EVENTS = "/v1/chat/completions", "/v1/events"
 HEAD_END = b"\r\n\r\n"
 LENGTH = re.compile(rb"(?im)^content-length: *(\d+)")
 _ASKED = re.compile(rb"[?&](bytes|repeated|chunks|ms)=(\d+)")
-
-
 _LETTERS = b"eeeeeeetttttaaaaoooiiinnnsssrrhhlldducmfygwpbvkxqjz" + 8 * b" "
 _SPELLING = bytes(_LETTERS[value % len(_LETTERS)] for value in range(256))
 _WORD_CHARS_MAX = 9
@@ -53,8 +51,9 @@ def _words(size: int, source: random.Random) -> bytes:
 class Upstream(asyncio.Protocol):
     """Reads requests, and answers each at once."""
 
+    source: ClassVar[random.Random] = random.Random()  # noqa: S311  # no answer is given twice
+
     def __init__(self) -> None:
-        self._source = random.Random()  # noqa: S311  # no answer is given twice
         self._seen = b""
         self._transport: asyncio.Transport | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -81,7 +80,7 @@ class Upstream(asyncio.Protocol):
             task = asyncio.get_running_loop().create_task(self._stream(asked[b"chunks"], asked[b"ms"] / 1000))
             self._tasks.add(task)
             return
-        body = conversation(asked.get(b"bytes", 0), self._source, asked.get(b"repeated", 0))
+        body = conversation(asked.get(b"bytes", 0), self.source, asked.get(b"repeated", 0))
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
         self._transport.write(head + body)
 
