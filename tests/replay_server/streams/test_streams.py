@@ -1,12 +1,12 @@
 """A streamed message taken apart and put together again is the same message; unknown members stay."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
-from replay_server.streams import completions, contents, form_of, messages, responses
+from replay_server.streams import Form, completions, contents, form_of, messages, responses
 from store.labels.wire import Response
 from tests.support import anthropic_shape, gemini_shape, openai_shape
 from tests.support.dialogue import ToolCall, Turn
@@ -53,12 +53,22 @@ def test_a_completion_comes_together_as_the_one_that_is_not_streamed(turn: Turn)
 
 
 @pytest.mark.parametrize("turn", TURNS)
-def test_contents_come_together_as_those_that_are_not_streamed(turn: Turn) -> None:
-    events = read(gemini_shape.events(turn))
-    assert form_of(events) is contents
-    whole = contents.assembled(events)
-    assert whole == json.loads(gemini_shape.content(turn))
-    assert contents.assembled(read(contents.streamed(whole))) == whole
+@pytest.mark.parametrize(
+    "form, streamed, plain",
+    [
+        (contents, gemini_shape.events, gemini_shape.content),
+        (messages, anthropic_shape.events, anthropic_shape.message),
+    ],
+    ids=["contents", "a message"],
+)
+def test_it_comes_together_as_the_one_that_is_not_streamed(
+    form: Form, streamed: Callable[[Turn], Iterable[bytes]], plain: Callable[[Turn], bytes], turn: Turn
+) -> None:
+    events = read(streamed(turn))
+    assert form_of(events) is form
+    whole = form.assembled(events)
+    assert whole == json.loads(plain(turn))
+    assert form.assembled(read(form.streamed(whole))) == whole
 
 
 def test_contents_keep_thoughts_signatures_and_candidates_apart() -> None:
@@ -88,15 +98,6 @@ def test_contents_keep_thoughts_signatures_and_candidates_apart() -> None:
     assert [one for one in again if "usageMetadata" in one] == again[-1:]
     blocked: dict[str, Any] = {"candidates": [], "promptFeedback": {"blockReason": "OTHER"}}
     assert contents.assembled(read(contents.streamed(blocked))) == {"promptFeedback": {"blockReason": "OTHER"}}
-
-
-@pytest.mark.parametrize("turn", TURNS)
-def test_a_message_comes_together_as_the_one_that_is_not_streamed(turn: Turn) -> None:
-    events = read(anthropic_shape.events(turn))
-    assert form_of(events) is messages
-    whole = messages.assembled(events)
-    assert whole == json.loads(anthropic_shape.message(turn))
-    assert messages.assembled(read(messages.streamed(whole))) == whole
 
 
 def test_a_response_is_streamed_item_by_item_and_whole_at_its_end() -> None:
