@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 WORKERS := auto
 PYTEST = $(BIN)/python -m pytest $(ARGS)
 
-.PHONY: help setup test lint format demo soak bench lock clean
+.PHONY: help setup test again lint format demo soak bench lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -65,6 +65,9 @@ $(STAMPS)/project: pyproject.toml proxy/launcher.py proxy/plugin.py $(STAMPS)/de
 
 test: lint ## run the checks and the tests (ARGS="-k name" narrows the tests)
 	@$(PYTEST) -n $(WORKERS) --dist loadfile
+
+again: setup ## run what failed in the last `make test` once more, alone
+	@$(PYTEST) --last-failed --last-failed-no-failures none --exitfirst
 
 lint: setup ## run ruff, mypy and the floors' contracts
 	@$(BIN)/ruff check .

@@ -11,7 +11,7 @@ class Beginning(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._came = b""
-        self._ended = False
+        self.ended = False
         self._more: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport | None = None
 
@@ -29,19 +29,19 @@ class Beginning(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Takes note; what goes the other way may still go."""
-        self._ended = True
+        self.ended = True
         self._note()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Takes note."""
         self._transport = None
-        self._ended = True
+        self.ended = True
         self._note()
 
     async def look(self) -> bytes:
         """What has come and was not taken, at least a byte; nothing when the client will send no more."""
-        while not self._came and not self._ended:
+        while not self._came and not self.ended:
             assert self._transport is not None
             self._more = asyncio.get_running_loop().create_future()
             self._transport.resume_reading()

@@ -210,7 +210,7 @@ class Front(Beginning):
         porch.connection_made(transport)
         if read:
             porch.data_received(read)
-        if self._ended and not porch.eof_received():
+        if self.ended and not porch.eof_received():
             transport.close()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import cast
 
+from replay_server.beginning import Beginning
 from replay_server.target import Authority
 
 type Ended = Callable[[int, int, int], None]
@@ -29,6 +30,7 @@ class _End(asyncio.Protocol):
     transport: asyncio.Transport
     other: "_End | None" = None
     received_bytes: int = 0
+    ended: bool = False
     lost: asyncio.Event | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -40,7 +42,13 @@ class _End(asyncio.Protocol):
             self.other.transport.write(data)
 
     def eof_received(self) -> bool:
-        if self.other is not None and self.other.transport.can_write_eof():
+        self.ended = True
+        if self.other is None:
+            return True
+        if self.other.ended:  # neither will say more, so there is nothing to keep open
+            self.other.transport.close()
+            return False
+        if self.other.transport.can_write_eof():
             self.other.transport.write_eof()
         return True
 
@@ -60,22 +68,28 @@ class _End(asyncio.Protocol):
 
 
 async def reach(place: Authority) -> asyncio.Transport | None:
-    """A paused connection to a loopback port, None where nothing answers there, or where it is no loopback."""
+    """A paused connection to a loopback port, None where nothing answers there, or where it is no loopback.
+
+    Its protocol is a `Beginning`: a server that speaks first (HTTP/2 does) may be heard before anybody pauses it.
+    """
     if not is_loopback(place.host):
         return None
     loop = asyncio.get_running_loop()
     host = "127.0.0.1" if place.host.endswith("localhost") else place.host
     try:
-        transport, _ = await loop.create_connection(asyncio.Protocol, host, place.port)
+        transport, _ = await loop.create_connection(Beginning, host, place.port)
     except OSError:
         return None
-    transport.pause_reading()
     return transport
 
 
 async def tunnel(client: asyncio.Transport, listener: asyncio.Transport, first: bytes, ended: Ended) -> None:
-    """Joins two paused transports until either is closed; `first` goes to the listener before all else."""
+    """Joins two paused transports until either is closed; `first` goes to the listener before all else.
+
+    What the listener of `reach` has said already goes to the client.
+    """
     began = time.monotonic_ns()
+    heard = cast(Beginning, listener.get_protocol())
     lost = asyncio.Event()
     near, far = _End(client, lost=lost), _End(listener, lost=lost)
     near.other, far.other = far, near
@@ -83,8 +97,15 @@ async def tunnel(client: asyncio.Transport, listener: asyncio.Transport, first: 
     listener.set_protocol(far)
     if first:
         listener.write(first)
-    client.resume_reading()
-    listener.resume_reading()
+    if early := heard.rest():
+        far.data_received(early)
+    if heard.ended:
+        far.eof_received()
+    if client.is_closing() or listener.is_closing():
+        lost.set()  # nobody will be told of it again
+    else:
+        client.resume_reading()
+        listener.resume_reading()
     try:
         await lost.wait()
     finally:

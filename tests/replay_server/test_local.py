@@ -2,13 +2,17 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 import pytest
 
-from replay_server.local import is_loopback
+from replay_server.beginning import Beginning
+from replay_server.local import is_loopback, reach, tunnel
 from replay_server.server import ReplayOptions
+from replay_server.target import Authority
 from store.reader import Reader
 from tests.replay_server.recording import Place, Recording
 from tests.replay_server.wires import dial
@@ -94,3 +98,55 @@ async def test_a_listener_that_is_gone_is_said_so(place: Place) -> None:
 def test_loopback_names() -> None:
     assert all(is_loopback(host) for host in ("localhost", "a.localhost", "127.0.0.1", "127.8.8.8", "::1"))
     assert not any(is_loopback(host) for host in ("example.com", "10.0.0.1", "localhost.example.com", "0.0.0.0"))
+
+
+GREETING = b"220 at your service\r\n"
+CALLS = 20
+
+
+def greet(server: socket.socket) -> None:
+    """Speaks first on each connection, and leaves."""
+    for _ in range(CALLS):
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(GREETING)
+
+
+async def plod() -> None:
+    """Makes every turn of the loop so long that a greeting has come by the next."""
+    while True:
+        time.sleep(0.002)  # noqa: ASYNC251  # that is the purpose
+        await asyncio.sleep(0)
+
+
+async def heard_of(port: int) -> tuple[bytes, int]:
+    """What comes through a tunnel to its end, and how many bytes are said to have come."""
+    counts: list[int] = []
+    inner, outer = socket.socketpair()
+    client, _ = await asyncio.get_running_loop().create_connection(Beginning, sock=inner)
+    slow = asyncio.create_task(plod())
+    listener = await reach(Authority("http", "127.0.0.1", port))
+    slow.cancel()
+    assert listener is not None
+    through = asyncio.create_task(tunnel(client, listener, b"", lambda _, received, __: counts.append(received)))
+    reader, writer = await asyncio.open_connection(sock=outer)
+    heard = await asyncio.wait_for(reader.read(), 20)
+    writer.close()
+    await through
+    return heard, sum(counts)
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_what_a_listener_says_unasked_arrives_whole(loop: str) -> None:
+    """An HTTP/2 server sends its SETTINGS at once (RFC 9113, section 3.4); others greet."""
+    loops = pytest.importorskip(loop, reason="this system has none")
+
+    async def listen(port: int) -> list[tuple[bytes, int]]:
+        return [await heard_of(port) for _ in range(CALLS)]
+
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as greeter:
+        server.settimeout(20)
+        greeting = greeter.submit(greet, server)
+        with asyncio.Runner(loop_factory=loops.new_event_loop) as runner:
+            assert runner.run(listen(server.getsockname()[1])) == [(GREETING, len(GREETING))] * CALLS
+        greeting.result(20)
