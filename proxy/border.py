@@ -67,12 +67,15 @@ class Parted(Wrapper):
 
 def failed(error: Exception, talk: Talk, failure: int) -> int:
     """Say what went wrong and give the exit code."""
+    from proxy.agent.process import AgentNotStarted
     from proxy.discretion import discreet
 
     if os.environ.get("EDGETAPE_DEBUG"):
         talk.always(discreet("".join(traceback.format_exception(error)).rstrip()))
     if isinstance(error, EdgetapeError):
         talk.error(discreet(str(error)), error.hint)
+        if isinstance(error, AgentNotStarted):
+            return error.exit_code
         return USAGE if isinstance(error, Misuse | UnknownRun) else failure
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""

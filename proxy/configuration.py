@@ -6,7 +6,8 @@ and `map`, each a list of rules; `[labels]` (`store.labels.own`). Two count in t
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -33,6 +34,18 @@ class Configuration:
     optional: Sequence[str] = ()
     allow: Sequence[str] = ()
     map: Sequence[str] = ()
+
+
+@contextmanager
+def well_said() -> Iterator[None]:
+    """Whatever inside says that a rule, a pace or a mode cannot be is Misuse."""
+    from replay_server.modes import NotAllowed
+    from replay_server.rules import BadRule
+
+    try:
+        yield
+    except (BadRule, NotAllowed) as error:
+        raise Misuse(str(error), hint=error.hint) from error
 
 
 def nearest(folder: Path) -> Configuration:

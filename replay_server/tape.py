@@ -101,6 +101,10 @@ class Tape:
         """The id of the run of an exchange: the tape's own, or a child's."""
         return self.exchanges[index].request.run
 
+    def own(self) -> Iterator[Exchange]:
+        """The exchanges of the run itself, without those of its children."""
+        return (exchange for exchange in self.exchanges if exchange.request.run == self.run.id)
+
     def authorities(self, method: str, path: bytes) -> Iterator[Authority]:
         """Whom a request without an authority of its own may be for: each recorded one that was asked for this path."""
         asked = (Endpoint(method, one.scheme, one.host, one.port, path) for one in self._authorities)

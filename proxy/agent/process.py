@@ -133,14 +133,36 @@ def running_agent(
             terminal.restore(modes=ended is not None and ended.signal is not None)
 
 
-def refuse_unstartable(command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Raises AgentNotStarted for what cannot be executed, as far as that can be seen: before anything is written."""
+def refuse_unstartable(command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> None:
+    """Raises AgentNotStarted for what cannot be executed in `folder`, as far as that can be seen: before anything is
+    written, or a person asked.
+    """
+    if folder is not None:
+        _refuse_missing(folder)
+        environment = _seen_from(folder, environment)
     program, path = command[0], environment.get("PATH")
-    found = program if os.sep in program else shutil.which(program, path=path)
+    found = str((folder or Path()) / program) if os.sep in program else shutil.which(program, path=path)
     found = found or shutil.which(program, mode=os.F_OK, path=path)
     error = _unstartable(Path(found)) if found else FileNotFoundError(errno.ENOENT, program)
     if error is not None:
         raise _not_started(program, environment, error)
+
+
+def _seen_from(folder: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """The same with a PATH that means there what it means in `folder`."""
+    path = environment.get("PATH")
+    if path is None:
+        return environment
+    return {**environment, "PATH": os.pathsep.join(str(folder / place) for place in path.split(os.pathsep))}
+
+
+def _refuse_missing(folder: Path) -> None:
+    if not folder.is_dir():
+        raise AgentNotStarted(
+            f"the folder to run the agent in does not exist: {folder}",
+            hint="make it, or run the agent from another folder",
+            exit_code=EXIT_NOT_EXECUTABLE,
+        )
 
 
 def _unstartable(path: Path) -> OSError | None:
@@ -166,12 +188,8 @@ def _start(command: Sequence[str], environment: Mapping[str, str], folder: Path 
             hint="put it after --, as in: edgetape record -- python agent.py",
             exit_code=2,
         )
-    if folder is not None and not folder.is_dir():
-        raise AgentNotStarted(
-            f"the folder to run the agent in does not exist: {folder}",
-            hint="make it, or run the agent from another folder",
-            exit_code=EXIT_NOT_EXECUTABLE,
-        )
+    if folder is not None:
+        _refuse_missing(folder)
     try:
         return _spawn(command, environment, folder)
     except OSError as error:

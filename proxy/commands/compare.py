@@ -129,7 +129,7 @@ def _last_word(said: str) -> str:
 def _voyage(word: str, argv: Sequence[str], variant: "Variant", given: Given) -> "Voyage":
     """What one branch is to do. Raises Misuse."""
     from proxy.agent.identity import Introduction
-    from proxy.configuration import nearest
+    from proxy.configuration import nearest, well_said
     from proxy.outbound.voyage import Proposal, Voyage
     from proxy.views.branches import VARIANT
     from replay_server.normalise import Rules
@@ -137,7 +137,7 @@ def _voyage(word: str, argv: Sequence[str], variant: "Variant", given: Given) ->
     from replay_server.registry import Registry
 
     configured = nearest(Path.cwd())
-    with verb.well_said():
+    with well_said():
         Rules.of(given["ignored"])
         registry = Registry.of((*given["allowed"], *configured.allow))
     proposal = Proposal(
@@ -176,11 +176,12 @@ def _ids(report: Mapping[str, object]) -> tuple[str, str]:
 
 def _tell(talk: Talk, shared: Shared, words: Sequence[str], reports: Reports, given: Given) -> int:
     """Prints the comparison; the exit code."""
+    from proxy.configuration import well_said
     from proxy.views import branches
     from replay_server.normalise import Rules
     from store.reader import Reader
 
-    with verb.well_said():
+    with well_said():
         rules = Rules.of((*branches.MODEL_RULES, *given["ignored"]))
     with Reader.open(shared.store, shared.keys) as reader:
         told = [branches.branch(reader, reader.find(word), rules) for word in words]

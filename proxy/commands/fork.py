@@ -97,7 +97,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
 def _proposed(given: Given) -> "Proposal":
     """What the command line says of the step and of what may leave. Raises Misuse."""
-    from proxy.configuration import nearest
+    from proxy.configuration import nearest, well_said
     from proxy.outbound.voyage import Proposal
     from replay_server.injection import Edit, Injection
     from replay_server.modes import Pace
@@ -109,7 +109,7 @@ def _proposed(given: Given) -> "Proposal":
     if step is None:
         raise Misuse("say at which step the fork leaves the recording", hint="--at 8; `edgetape show RUN` numbers them")
     filed = nearest(Path.cwd()).allow
-    with verb.well_said():
+    with well_said():
         Pace.parse(given["pace"])
         Rules.of(given["ignored"])
         registry = Registry.of((*given["allowed"], *filed))

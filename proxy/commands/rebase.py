@@ -31,11 +31,12 @@ Exit codes: as `edgetape record` has them; 1 you said no.
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """The run that is rebased, what is run instead, and what the new run says of itself."""
+    """The run that is rebased, what is run instead, what the new run says of itself; `last` tells what was done."""
 
     info: "RunInfo"
     revived: "Revival"
     introduction: "Introduction"
+    last: Sequence[str]
 
 
 class Given(RecorderGiven):
@@ -63,46 +64,44 @@ class Given(RecorderGiven):
 @click.pass_context
 def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpack[Given]) -> int:
     """Record the command of RUN again, or COMMAND, live, as the run that takes RUN's place; then say what differs."""
-    from proxy.agent.process import AgentNotStarted, refuse_unstartable
+    from proxy.outbound.consent import agree
     from proxy.outbound.voyage import declined
     from proxy.sessions.closing import say_recorded
     from proxy.sessions.opening import refuse_in_replay, warn_of_proxy, warn_of_time
     from proxy.sessions.recording import Plan, record
     from proxy.stores.policy import in_force
+    from store import trust
     from store.authority import Authority
 
     refuse_in_replay(os.environ)
     shared: Shared = context.obj
     talk = Talk.of(context)
-    old = _agreed(talk, shared, run, argv, yes=given["yes"])
-    if old is None:
-        return declined(talk)
+    old = _old(shared, run, argv)
     freeze = _freeze(old.revived, given)
+    recorder = recorder_options(shared, given, old.introduction.bases)
+    trust.server_roots(os.environ, given["upstream_ca"])
+    if not agree(talk, old.last, yes=given["yes"]):
+        return declined(talk)
     warn_of_time(talk, old.revived)
-    try:
-        if old.revived.folder is not None:
-            os.chdir(old.revived.folder)
-        refuse_unstartable(old.revived.argv, os.environ)
-        authority = Authority.open_or_create(shared.authority)
-        recorder = recorder_options(shared, given, old.introduction.bases)
-        plan = Plan(old.revived.argv, old.introduction, recorder, in_force(shared), freeze)
-        with upkeep.scribe(talk, shared) as scribe:
-            warn_of_proxy(talk, os.environ)
-            pace.settle()
-            recording = run_loop(talk, record(plan, scribe, authority))
-    except AgentNotStarted as error:
-        talk.error(str(error), error.hint)
-        return error.exit_code
+    if old.revived.folder is not None:
+        os.chdir(old.revived.folder)
+    authority = Authority.open_or_create(shared.authority)
+    plan = Plan(old.revived.argv, old.introduction, recorder, in_force(shared), freeze)
+    with upkeep.scribe(talk, shared) as scribe:
+        warn_of_proxy(talk, os.environ)
+        pace.settle()
+        recording = run_loop(talk, record(plan, scribe, authority))
     say_recorded(talk, shared.store, shared.keys, recording)
     _say_differences(talk, shared, old.info.id, recording.run)
     return OUR_FAILURE if recording.failure else recording.ended.code
 
 
-def _agreed(talk: Talk, shared: Shared, word: str, argv: Sequence[str], *, yes: bool) -> _Old | None:
-    """What is rebased, once somebody has agreed to it; else None. Raises Misuse and what the store raises."""
+def _old(shared: Shared, word: str, argv: Sequence[str]) -> _Old:
+    """What is rebased. Raises Misuse, AgentNotStarted, and what the store raises."""
     from proxy.agent.identity import Introduction
+    from proxy.agent.process import refuse_unstartable
     from proxy.agent.revival import revival
-    from proxy.outbound.consent import agree, rehearsed
+    from proxy.outbound.consent import rehearsed
     from store.core.model import Parent
     from store.exchange import exchanges
     from store.reader import Reader
@@ -110,14 +109,14 @@ def _agreed(talk: Talk, shared: Shared, word: str, argv: Sequence[str], *, yes: 
     with Reader.open(shared.store, shared.keys) as reader:
         info = reader.find(word)
         revived = revival(reader, info, argv, os.environ)
-        last = info.events - 1
-        parent = Parent(run=info.id, seq=last, event_hash=reader.event_hash(info.id, last).hex())
-        if not agree(talk, rehearsed(exchanges(reader.events(info.id)), reader), yes=yes):
-            return None
+        refuse_unstartable(revived.argv, os.environ, revived.folder)
+        seq = info.events - 1
+        parent = Parent(run=info.id, seq=seq, event_hash=reader.event_hash(info.id, seq).hex())
+        last = tuple(rehearsed(exchanges(reader.events(info.id)), reader))
     introduction = Introduction(
         name=info.name or None, workflow=info.workflow or None, parent=parent, bases=revived.bases
     )
-    return _Old(info, revived, introduction)
+    return _Old(info, revived, introduction, last)
 
 
 def _freeze(revived: "Revival", given: Given) -> "Freeze":

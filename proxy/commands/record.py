@@ -106,7 +106,7 @@ def _recorded(
     # Loaded here: mitmproxy takes a second, and no other verb should wait for it.
     from proxy import pace
     from proxy.agent.identity import Introduction, parent_in
-    from proxy.agent.process import AgentNotStarted, refuse_unstartable
+    from proxy.agent.process import refuse_unstartable
     from proxy.sessions.closing import say_recorded
     from proxy.sessions.opening import join_replay, labelled, named, warn_of_proxy
     from proxy.sessions.recording import Plan, record
@@ -124,21 +124,17 @@ def _recorded(
     )
     recorder = recorder_options(shared, given, bases)
     talk = Talk.of(context)
-    try:
-        join_replay(talk, argv, os.environ)
-        refuse_unstartable(argv, os.environ)
-        authority = Authority.open_or_create(shared.authority)
-        plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given), open_ports)
-        unanchored: list[tuple[str, str]] = []
-        rounds = anchoring.rounds_of(shared, given, lambda *said: unanchored.append(said))
-        with contextlib.closing(rounds), upkeep.scribe(talk, shared, clerk) as scribe:
-            rounds.begin()
-            warn_of_proxy(talk, os.environ)
-            pace.settle()
-            recording = run(talk, record(plan, scribe, authority))
-    except AgentNotStarted as error:
-        talk.error(str(error), error.hint)
-        return error.exit_code
+    join_replay(talk, argv, os.environ)
+    refuse_unstartable(argv, os.environ)
+    authority = Authority.open_or_create(shared.authority)
+    plan = Plan(argv, introduction, recorder, in_force(shared), _freeze(talk, argv, given), open_ports)
+    unanchored: list[tuple[str, str]] = []
+    rounds = anchoring.rounds_of(shared, given, lambda *said: unanchored.append(said))
+    with contextlib.closing(rounds), upkeep.scribe(talk, shared, clerk) as scribe:
+        rounds.begin()
+        warn_of_proxy(talk, os.environ)
+        pace.settle()
+        recording = run(talk, record(plan, scribe, authority))
     for sentence, hint in unanchored:  # while it ran, the terminal was the agent's
         talk.warn(sentence, hint)
     say_recorded(talk, shared.store, shared.keys, recording)

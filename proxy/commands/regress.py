@@ -46,11 +46,15 @@ class Given(TypedDict):
 @click.pass_context
 def command(context: click.Context, words: Sequence[str], **given: Unpack[Given]) -> int:
     """Replay each recording that SELECTION means, with COMMAND, and report which behave differently now."""
+    from proxy.configuration import nearest, well_said
     from proxy.sessions.batch import tell
     from proxy.sessions.ending import Outlets
     from proxy.sessions.regression import Case, Outcome, chosen, refuse_nothing, replayed, workplace
+    from replay_server.normalise import Rules
 
     argv: list[str] = context.meta[COMMAND]
+    with well_said():
+        Rules.of((*nearest(Path.cwd()).ignore, *given["ignored"]))
     shared: Shared = context.obj
     cases = chosen(shared.store, words)
     refuse_nothing(cases, words)

@@ -129,10 +129,9 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     sitting = Sitting.of(until=given["until"], each=bool(given["each"]), port=given["control"])
     confinement = Unconfined("as asked") if given["no_confine"] else enter(given["allowed_ports"])
 
-    from proxy.agent.process import AgentNotStarted
     from proxy.agent.revival import revival
     from proxy.sessions.ending import Outlets, say_past, tell
-    from proxy.sessions.opening import replayed, warn_of_time
+    from proxy.sessions.opening import refuse_unreached, replayed, warn_of_time
     from proxy.sessions.replaying import Stage, replay
     from proxy.sessions.sitting import attended
     from proxy.stores.tapes import placed
@@ -145,6 +144,8 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
     _warn(talk, confinement, as_asked=given["no_confine"])
     with placed(talk, shared, run) as (place, word), Reader.open(place.store, place.keys) as reader:
         info = replayed(talk, reader, word)
+        if given["until"] is not None:
+            refuse_unreached(reader, info, given["until"])
         revived = revival(reader, info, argv, os.environ)
         warn_of_time(talk, revived)
         replaying = replace(told, secrets=redact.secrets_of(revived.environment))
@@ -152,11 +153,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
             stage = Stage(
                 reader, writer, Authority.open_or_create(shared.authority), confinement, given["allowed_ports"]
             )
-            try:
-                report = loop.run(talk, attended(talk, sitting, lambda: replay(stage, info, revived, replaying)))
-            except AgentNotStarted as error:
-                talk.error(str(error), error.hint)
-                return error.exit_code
+            report = loop.run(talk, attended(talk, sitting, lambda: replay(stage, info, revived, replaying)))
     say_past(talk, stage.past)
     return tell(talk, report, Outlets(given["report"], given["junit"], given["as_json"]))
 
@@ -201,7 +198,7 @@ def _served(given: Given) -> "ReplayOptions":
 def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given: Given) -> int:
     """The same with what nothing recorded answers asked of the real servers, as far as the rules let it out."""
     # First of all: a process that has threads or an open store cannot be confined any more.
-    from proxy.configuration import nearest
+    from proxy.configuration import nearest, well_said
     from proxy.outbound import verb
     from proxy.outbound.voyage import Proposal, Terms, Voyage, confined
     from replay_server.modes import Policy, is_ci
@@ -209,7 +206,7 @@ def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given
     from replay_server.registry import Registry
 
     filed = nearest(Path.cwd()).allow
-    with verb.well_said():
+    with well_said():
         Policy(on_miss=given["on_miss"]).check(ci=is_ci(os.environ), goes_live=True)
         registry = Registry.of((*given["allowed"], *filed))
     if given["serve"] or given["until"] is not None or given["each"] or given["control"] is not None:
@@ -233,8 +230,7 @@ def _going_live(talk: Talk, shared: Shared, run: str, argv: Sequence[str], given
 
 def _told(given: Given, pause: "Pause | None" = None) -> "ReplayOptions":
     """What the server is told. Raises Misuse."""
-    from proxy.configuration import nearest
-    from proxy.outbound import verb
+    from proxy.configuration import nearest, well_said
     from replay_server.modes import Pace
     from replay_server.normalise import Rules
     from replay_server.options import ReplayOptions
@@ -242,7 +238,7 @@ def _told(given: Given, pause: "Pause | None" = None) -> "ReplayOptions":
     configured = nearest(Path.cwd())
     ignored = (*configured.ignore, *given["ignored"])
     optional = (*configured.optional, *given["optionals"])
-    with verb.well_said():
+    with well_said():
         Pace.parse(given["pace"])
         Rules.of(ignored, optional)
     return ReplayOptions(

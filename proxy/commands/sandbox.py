@@ -60,7 +60,7 @@ def command(context: click.Context, run: str, argv: Sequence[str], **given: Unpa
 
 def _proposed(given: Given) -> "Proposal":
     """What the command line says of what may leave. Raises Misuse."""
-    from proxy.configuration import nearest
+    from proxy.configuration import nearest, well_said
     from proxy.outbound.voyage import Proposal
     from replay_server.modes import Pace
     from replay_server.normalise import Rules
@@ -69,7 +69,7 @@ def _proposed(given: Given) -> "Proposal":
     from replay_server.ventures.sandbox import Fakes
 
     configured = nearest(Path.cwd())
-    with verb.well_said():
+    with well_said():
         Pace.parse(given["pace"])
         Rules.of(given["ignored"])
         fakes = Fakes.of((*given["fakes"], *configured.map))

@@ -1,11 +1,9 @@
 """What the verbs that go live share on the command line: their options, what these say, and how they end."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from proxy.border import Misuse
 from proxy.options import Shared
 from proxy.settings import Children
 from proxy.talk import Talk
@@ -34,18 +32,6 @@ class Given(TypedDict):
     allowed_ports: Sequence[int]
     as_json: bool
     report: Path | None
-
-
-@contextmanager
-def well_said() -> Iterator[None]:
-    """Whatever inside says that a rule, a pace or a mode cannot be is Misuse."""
-    from replay_server.modes import NotAllowed
-    from replay_server.rules import BadRule
-
-    try:
-        yield
-    except (BadRule, NotAllowed) as error:
-        raise Misuse(str(error), hint=error.hint) from error
 
 
 def replaying(given: Given) -> "ReplayOptions":

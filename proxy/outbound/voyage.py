@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from proxy import loop
 from proxy.agent.identity import Introduction
 from proxy.border import Misuse
+from proxy.configuration import well_said
 from proxy.options import Shared
 from proxy.stores import upkeep
 from proxy.talk import Talk
@@ -19,8 +20,11 @@ from replay_server.ventures.choice import Children
 from replay_server.ventures.sandbox import NO_FAKES, Fakes
 
 if TYPE_CHECKING:
+    from proxy.agent.revival import Revival
     from proxy.confined.confinement import Confinement, Unconfined
+    from proxy.outbound.consent import ModelServer
     from replay_server.report import Report
+    from store.labels.own import OwnRules
     from store.reader import Reader, RunInfo
 
 DECLINED = 1
@@ -88,13 +92,13 @@ def confined(mode: str, allowed_ports: Sequence[int], *, no_confine: bool) -> "C
 
 
 def carried_out(talk: Talk, shared: Shared, voyage: Voyage, confinement: "Confinement | Unconfined") -> "Report | int":
-    """The report, or the exit code where nothing was started. Raises Misuse and what the store raises."""
-    from proxy.agent.process import AgentNotStarted
-    from proxy.agent.revival import revival
+    """The report, or the exit code where nothing was started.
+
+    Raises Misuse, AgentNotStarted, NoRoots, and what the store raises.
+    """
     from proxy.sessions.opening import replayed, warn_of_time
     from proxy.sessions.replaying import Stage, replay
     from proxy.stores.tapes import taken_in
-    from replay_server.modes import NotAllowed
     from store.authority import Authority
     from store.core import redact
     from store.reader import Reader
@@ -102,24 +106,18 @@ def carried_out(talk: Talk, shared: Shared, voyage: Voyage, confinement: "Confin
     word = taken_in(talk, shared, voyage.word)
     with Reader.open(shared.store, shared.keys) as reader:
         info = replayed(talk, reader, word)
-        revived = revival(reader, info, voyage.argv, {**os.environ, **voyage.variables})
+        course = _course(shared, reader, info, voyage)
+        revived = course.revived
         warn_of_time(talk, revived)
-        registry = _consented(talk, reader, info, voyage)
-        if registry is None:
+        if not _consented(talk, course, voyage):
             return declined(talk)
-        live = replace(_way_out(shared, voyage, registry, confinement), standins=revived.standins)
+        live = _way_out(course, voyage, confinement)
         options = replace(voyage.options, live=live, secrets=redact.secrets_of(revived.environment))
         about = replace(voyage.about, name=info.name or None) if voyage.takes_name else voyage.about
         authority = Authority.open_or_create(shared.authority)
         with upkeep.opened(talk, shared) as writer:
             stage = Stage(reader, writer, authority, confinement, voyage.terms.allowed_ports)
-            try:
-                return loop.run(talk, replay(stage, info, revived, options, about))
-            except AgentNotStarted as error:
-                talk.error(str(error), error.hint)
-                return error.exit_code
-            except NotAllowed as error:
-                raise Misuse(str(error), hint=error.hint) from error
+            return loop.run(talk, replay(stage, info, revived, options, about))
 
 
 def declined(talk: Talk) -> int:
@@ -129,43 +127,81 @@ def declined(talk: Talk) -> int:
 
 
 def agreed(talk: Talk, shared: Shared, voyage: Voyage) -> bool:
-    """Says what may leave, without starting anything; whether a person agrees."""
+    """Says what may leave, without starting anything; whether a person agrees.
+
+    Raises Misuse, AgentNotStarted, NoRoots, and what the store raises.
+    """
     from store.reader import Reader
 
     with Reader.open(shared.store, shared.keys) as reader:
-        return _consented(talk, reader, reader.find(voyage.word), voyage) is not None
+        return _consented(talk, _course(shared, reader, reader.find(voyage.word), voyage), voyage)
 
 
-def _consented(talk: Talk, reader: "Reader", run: "RunInfo", voyage: Voyage) -> Registry | None:
-    """The whole registry, once somebody has agreed to what may leave; else None."""
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """A voyage that can be made: who is run, the recording's models, what may leave, whom servers must be known to."""
+
+    revived: "Revival"
+    servers: Sequence["ModelServer"]
+    registry: Registry
+    roots: bytes
+    own: "OwnRules"
+
+
+def _course(shared: Shared, reader: "Reader", run: "RunInfo", voyage: Voyage) -> _Course:
+    """Holds all that was said against the recording and the machine, so that nobody is asked about what cannot be.
+
+    Raises Misuse, AgentNotStarted, NoRoots, and what the store raises.
+    """
+    from proxy.agent.process import refuse_unstartable
+    from proxy.agent.revival import revival
+    from proxy.outbound.consent import model_servers
+    from proxy.stores.policy import own_rules
+    from replay_server.normalise import Rules
+    from replay_server.tape import Tape
+    from store import trust
+
+    proposal, options = voyage.proposal, voyage.options
+    revived = revival(reader, run, voyage.argv, {**os.environ, **voyage.variables})
+    refuse_unstartable(revived.argv, revived.environment, revived.folder)
+    with well_said():
+        rules = Rules.of(options.ignore, options.optional, shipped=options.agent_rules)
+        tape = Tape(reader, run, rules, unverified=options.unverified)
+        servers = model_servers(tape.own() if proposal.asks_models else (), proposal.since, reader)
+        registry = proposal.registry.with_models((server.host, server.port) for server in servers)
+        proposal.plan(registry).start(tape)
+    roots = trust.server_roots(os.environ, voyage.terms.upstream_ca)
+    return _Course(revived, servers, registry, roots, own_rules(shared, Path.cwd()))
+
+
+def _consented(talk: Talk, course: _Course, voyage: Voyage) -> bool:
+    """Whether somebody agrees to what may leave."""
     from proxy.outbound import consent
-    from store.exchange import exchanges
 
     proposal = voyage.proposal
-    asked = exchanges(reader.events(run.id)) if proposal.asks_models else []
-    servers = consent.model_servers(asked, proposal.since, reader)
-    registry = proposal.registry.with_models((server.host, server.port) for server in servers)
     said = consent.announcement(
-        proposal.opening, servers, registry, since=proposal.since, fakes=proposal.fakes, filed=proposal.filed
+        proposal.opening,
+        course.servers,
+        course.registry,
+        since=proposal.since,
+        fakes=proposal.fakes,
+        filed=proposal.filed,
     )
-    return registry if consent.agree(talk, said, yes=voyage.terms.yes) else None
+    return consent.agree(talk, said, yes=voyage.terms.yes)
 
 
-def _way_out(
-    shared: Shared, voyage: Voyage, registry: Registry, confinement: "Confinement | Unconfined"
-) -> LiveOptions:
+def _way_out(course: _Course, voyage: Voyage, confinement: "Confinement | Unconfined") -> LiveOptions:
     """What the server is told."""
     from proxy.confined.confinement import Unconfined
     from proxy.outbound.dial import route_of
     from proxy.outbound.ferry import Ferry, reach
-    from proxy.stores.policy import own_rules
-    from store import trust
 
     ferry = None if isinstance(confinement, Unconfined) else confinement.ferry
     return LiveOptions(
-        plan=voyage.proposal.plan(registry),
+        plan=voyage.proposal.plan(course.registry),
         dial=reach(route_of(os.environ)) if ferry is None else Ferry(ferry).dial,
-        roots=trust.server_roots(os.environ, voyage.terms.upstream_ca),
+        roots=course.roots,
         children=voyage.terms.children,
-        own=own_rules(shared, Path.cwd()),
+        own=course.own,
+        standins=course.revived.standins,
     )

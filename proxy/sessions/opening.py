@@ -9,7 +9,7 @@ from proxy.agent.process import refuse_unstartable
 from proxy.agent.upstream import upstream_proxy
 from proxy.border import Misuse
 from proxy.talk import Talk
-from proxy.words import moment, shown
+from proxy.words import count, moment, shown
 from store.core.draft import TEXT_BYTES_MAX
 from store.core.model import Gap
 from store.egress import Proxy, UnusableProxy
@@ -78,6 +78,18 @@ def replayed(talk: Talk, reader: Reader, word: str) -> RunInfo:
                 why = shown(reader.text(event, reason))
                 talk.warn(f"the recording lacks what was from {moment(since)} to {moment(until)}: {why}")
     return info
+
+
+def refuse_unreached(reader: Reader, run: RunInfo, step: int) -> None:
+    """Raises Misuse for a step that neither a run nor any of its child runs has."""
+    from replay_server.kin import gathered  # who records does without it
+
+    if step <= run.steps:
+        return
+    found, _ = gathered(reader, run, reader.events)
+    if all((each.step or 0) < step for each in found):
+        many = count(run.steps, "step")
+        raise Misuse(f"run {run.id} has no step {step}: it has {many}", hint=f"edgetape show {run.id}")
 
 
 def warn_of_time(talk: Talk, revived: "Revival") -> None:
