@@ -14,6 +14,7 @@ from replay_server.rules import Ignore
 from store.core.compare import ABSENT, Absent, Difference, Side, differences, folded
 from store.core.form import Form
 from store.core.jsontext import Node, shown
+from store.labels.describe import plural
 
 CHANGES_MAX = 1000
 SETTINGS = frozenset(
@@ -146,9 +147,10 @@ def _history_kind(was: list[Node], became: list[Node], tokens: list[str]) -> tup
         return Kind.SYSTEM, ""
     fewer = len(was) - len(became)
     if fewer > 0 and _is_subsequence(became, was):
-        return Kind.HISTORY, f"history truncated: {fewer} of {len(was)} messages are missing"
+        missing = "is missing" if fewer == 1 else "are missing"
+        return Kind.HISTORY, f"history truncated: {fewer} of {plural(len(was), 'message')} {missing}"
     if fewer < 0 and _is_subsequence(was, became):
-        return Kind.HISTORY, f"history extended: {-fewer} more messages than recorded"
+        return Kind.HISTORY, f"history extended: {plural(-fewer, 'more message')} than recorded"
     if at + 1 + _system_count(became[at + 1 :]) == len(became):  # what agents put in after it is no message of anyone's
         return Kind.HISTORY, "the newest message differs"
     return Kind.HISTORY, "history rewritten"

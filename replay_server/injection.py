@@ -18,6 +18,7 @@ from store.core import coding
 from store.core.chunks import Chunk
 from store.core.errors import Malformed
 from store.labels import tree
+from store.labels.describe import plural
 from store.labels.tree import Json
 from store.labels.wire import CONTENT_BYTES_MAX, Response
 
@@ -111,11 +112,7 @@ class Injection:
         said = ["another body"] if self.body is not None else []
         said += [f"{edit.pointer or 'the whole body'} set" for edit in self.edits]
         said += [f"status {self.status}"] if self.status is not None else []
-        said += (
-            [f"cut after {self.cut_after_bytes} byte{'' if self.cut_after_bytes == 1 else 's'}"]
-            if self.cut_after_bytes is not None
-            else []
-        )
+        said += [f"cut after {plural(self.cut_after_bytes, 'byte')}"] if self.cut_after_bytes is not None else []
         return ", ".join(said)
 
 

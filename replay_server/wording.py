@@ -7,6 +7,7 @@ from replay_server import departures, paste
 from replay_server.drift import Change, ranges
 from replay_server.findings import Clients, Drifted, Findings
 from replay_server.modes import Exit
+from store.labels.describe import plural
 
 LISTED_MAX = 20
 CHANGES_LISTED_MAX = 5
@@ -75,7 +76,8 @@ def _calm(found: Findings, counts: dict[str, int], ending: Ending) -> str:
     answered = counts["matched"] + counts["mapped"]
     said = f"REPLAYED: {_all(found.exchanges)}"
     if found.exchanges != answered:
-        said = f"REPLAYED: {answered} of {found.exchanges} recorded exchanges were asked for; the rest is optional"
+        recorded, were = plural(found.exchanges, "recorded exchange"), "was" if answered == 1 else "were"
+        said = f"REPLAYED: {answered} of {recorded} {were} asked for; the rest is optional"
     return said + (f"; the agent ended with {ending.agent_exit_code}" if ending.agent_exit_code else "")
 
 
@@ -83,7 +85,7 @@ def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: End
     """Everything but the verdict."""
     told = {name: count for name, count in counts.items() if count and name not in ("exchanges", "failed")}
     counted = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
-    exchanges = f"{found.exchanges} recorded exchange{'' if found.exchanges == 1 else 's'}"
+    exchanges = plural(found.exchanges, "recorded exchange")
     said = [f"  {exchanges}; {counted or 'nothing was asked for'}"]
     for drift in found.drifts[:LISTED_MAX]:
         said += drift_lines(drift)
@@ -106,12 +108,12 @@ def lines(found: Findings, clients: Clients, counts: dict[str, int], ending: End
     said += _client_lines(clients)
     aliases = list(found.aliases.values())
     said += [
-        f"made up anew: {paste.line(one.recorded)} is now {paste.line(one.live)} ({one.count} times, first at step"
-        f" {one.step}, {paste.line(one.pointer)})"
+        f"made up anew: {paste.line(one.recorded)} is now {paste.line(one.live)} ({plural(one.count, 'time')}, first at"
+        f" step {one.step}, {paste.line(one.pointer)})"
         for one in aliases[:LISTED_MAX]
     ]
     if len(aliases) > LISTED_MAX:
-        said.append(f"made up anew: {len(aliases) - LISTED_MAX} more ids; --json and --report list them all")
+        said.append(f"made up anew: {plural(len(aliases) - LISTED_MAX, 'more id')}; --json and --report list them all")
     if found.ignored:
         said.append("ignored by rule: " + ", ".join(f"{rule} ({count})" for rule, count in found.ignored.items()))
     if found.allowed:
@@ -142,12 +144,11 @@ def drift_lines(drift: Drifted) -> list[str]:
         if change.rule:
             lines.append(f"  to allow: --ignore {paste.word(change.rule)}")
     if len(drift.changes) > CHANGES_LISTED_MAX:
-        lines.append(f"  and {len(drift.changes) - CHANGES_LISTED_MAX} more changes")
+        lines.append(f"  and {plural(len(drift.changes) - CHANGES_LISTED_MAX, 'more change')}")
     if drift.expected:
         lines.append(f"  expected: {drift.expected}")
     if drift.follows:
-        follow = "follows" if len(drift.follows) == 1 else "follow"
-        steps = "step" if len(drift.follows) == 1 else "steps"
+        steps, follow = ("step", "follows") if len(drift.follows) == 1 else ("steps", "follow")
         lines.append(f"  {steps} {ranges(drift.follows)} {follow} from step {drift.step}")
     return lines
 
@@ -164,11 +165,12 @@ def _client_lines(clients: Clients) -> list[str]:
         for host, count in hosts.items()
     ]
     if clients.malformed:
-        lines.append(f"not HTTP, or not well formed: {clients.malformed} requests")
+        lines.append(f"not HTTP, or not well formed: {plural(clients.malformed, 'request')}")
     if clients.strangers:
-        lines.append(f"not answered, for they brought no token and are not the agent's: {clients.strangers} requests")
+        brought = plural(clients.strangers, "request")
+        lines.append(f"not answered, for they brought no token and are not the agent's: {brought}")
     if clients.hung:
-        lines.append(f"held open and then reset, as recorded: {clients.hung} answers")
+        lines.append(f"held open and then reset, as recorded: {plural(clients.hung, 'answer')}")
     return lines
 
 

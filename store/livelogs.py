@@ -18,6 +18,7 @@ from store.core.errors import StoreUnusable
 from store.core.redact import Long
 from store.database import changes
 from store.database.connection import Connection
+from store.labels.describe import plural
 from store.loans import Lender
 from store.recall import Recall
 from store.splices.livelog import LiveLog
@@ -165,7 +166,7 @@ class LiveLogs:
                 self._flush(connection, run)
                 waiting = 0
         if left:
-            raise StoreUnusable(f"a long body differs by {left} bytes from what it was")
+            raise StoreUnusable(f"a long body differs by {plural(left, 'byte')} from what it was")
         return place
 
     def _flush(self, connection: Connection, run: str, *, hurried: bool = False) -> None:

@@ -62,7 +62,7 @@ class Bodies:
         if piece.coded:
             raise Malformed("a stored body is coded in a way that this version does not write")
         if piece.length > length:
-            raise Oversize(f"a stored body has {piece.length} bytes where {length} are known")
+            raise Oversize(f"a stored body has a length of {piece.length} where {length} is known")
         body = self._resolver.body(place, length)
         self._apart = self._read.add(place, piece.end) and self._apart
         return body

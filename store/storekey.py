@@ -105,7 +105,7 @@ def _read(path: Path) -> StoreKey:
     except OSError as error:
         raise KeyUnavailable(f"the store key {path} cannot be read: {error.strerror}", hint=LOST) from None
     if len(key) != KEY_BYTES:
-        raise KeyUnavailable(f"the store key {path} is damaged: it has {len(key)} bytes, not {KEY_BYTES}", hint=LOST)
+        raise KeyUnavailable(f"the store key {path} is damaged: its length is {len(key)}, not {KEY_BYTES}", hint=LOST)
     return StoreKey(key, path)
 
 

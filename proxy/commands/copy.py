@@ -9,6 +9,7 @@ from proxy.options import Shared, options
 from proxy.output import as_json_text
 from proxy.settings.setting import STORE
 from proxy.talk import Talk
+from proxy.words import count
 from store.core.address import Server
 
 _EPILOG = """\b
@@ -36,6 +37,6 @@ def command(context: click.Context, destination: Path | Server, as_json: bool) -
     if as_json:
         click.echo(as_json_text({"store": shown(place), "rows": rows}))
     else:
-        talk.say(f"edgetape: copied {rows} rows to {shown(place)}")
+        talk.say(f"edgetape: copied {count(rows, 'row')} to {shown(place)}")
         talk.say(f"next: edgetape --store {shown(place)} verify")
     return 0

@@ -9,6 +9,7 @@ import click
 from proxy.border import OUR_FAILURE, Misuse, Wrapper
 from proxy.options import options
 from proxy.talk import Talk
+from proxy.words import count
 
 _EPILOG = """\b
 In the agent's MCP configuration:
@@ -47,6 +48,6 @@ def command(context: click.Context, argv: Sequence[str], server: str | None) -> 
         talk.error(f"the tool server {argv[0]} cannot be run: {error.strerror}")
         return 127 if isinstance(error, FileNotFoundError) else 126
     if between.lost:
-        talk.error(f"{between.lost} messages were not recorded, and not passed on: {between.failure}")
+        talk.error(f"{count(between.lost, 'message')} not recorded, and not passed on: {between.failure}")
         return OUR_FAILURE
     return code

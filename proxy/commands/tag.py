@@ -9,7 +9,7 @@ from proxy.options import Shared, options
 from proxy.output import as_json_text
 from proxy.stores import upkeep
 from proxy.talk import Talk
-from proxy.words import printable
+from proxy.words import count, printable
 from store.core.leaf import RunTagged
 from store.reader import Reader
 from store.standing import NOTHING
@@ -45,7 +45,7 @@ def command(
             writer.change(tagging([RunTagged(run=found, by=by, key=key, text=value) for key, value in said])).result()
         tags |= {key: value for key, value in said if value is not None}
         tags = {key: value for key, value in sorted(tags.items()) if (key, None) not in said}
-        talk.say(f"run {found} has {len(tags)} {'tag' if len(tags) == 1 else 'tags'}")
+        talk.say(f"run {found} has {count(len(tags), 'tag')}")
     if as_json:
         click.echo(as_json_text(tags))
     elif not said:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from store.core.errors import EdgetapeError, Malformed
+from store.labels.describe import plural
 
 type Buffer = bytes | memoryview
 
@@ -61,7 +62,7 @@ def pack(members: Sequence[Member]) -> Iterator[bytes]:
     total = sum(each.length + 2 * len(each.name) + _LOCAL.size + _CENTRAL.size for each in members)
     if len(members) > MEMBERS_MAX or total + _END.size > FILE_BYTES_MAX:
         raise TooLargeToPack(
-            f"{len(members)} members of {total} bytes together are more than one bundle holds",
+            f"{plural(len(members), 'member')} of {total} bytes together are more than one bundle holds",
             hint="export fewer runs at once, or --without-bodies (65,534 members, 4 GiB)",
         )
     return _pieces(members)

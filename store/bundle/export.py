@@ -26,6 +26,7 @@ from store.core.inclusion import Proof
 from store.core.submission import Submission
 from store.core.text import Body
 from store.database.connection import Connection
+from store.labels.describe import plural
 from store.openings import OpeningRow
 from store.reader import Reader
 from store.verify.annotations import Annotated
@@ -168,7 +169,7 @@ def _named(size: int, notes: Sequence[tuple[int, bytes]]) -> tuple[int, bytes]:
     found = next((each for each in notes if each[0] == size), None)
     if found is None:
         raise StoreUnusable(
-            f"no checkpoint over {size} leaves shows all that is to be shown of these runs",
+            f"no checkpoint over {plural(size, 'leaf', 'leaves')} shows all that is to be shown of these runs",
             hint=f"there are some over {', '.join(str(each) for each, _ in notes[:5])}" if notes else "",
         )
     return found

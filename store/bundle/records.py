@@ -16,6 +16,7 @@ from store.core.annotation import Kept
 from store.core.errors import Malformed
 from store.core.inclusion import Proof
 from store.envelopes import Envelope
+from store.labels.describe import plural
 from store.openings import OpeningRow
 from store.payloads import Oversize
 from store.verify.records import CatalogueRow, Content, Extent, Outside
@@ -36,9 +37,9 @@ class Blobs:
         """See StoredBodies."""
         blob = self.members[f"blobs/{self.lines[place].sha256}"]
         if len(blob) > length:
-            raise Oversize(f"{len(blob)} bytes, its opening says {length}")
+            raise Oversize(f"{plural(len(blob), 'byte')}, its opening says {length}")
         if len(blob) < length:
-            raise Malformed(f"{len(blob)} bytes, its opening says {length}")
+            raise Malformed(f"{plural(len(blob), 'byte')}, its opening says {length}")
         return bytes(blob)
 
 
@@ -216,7 +217,9 @@ def _check_claims(bundle: Bundle, tally: Tally) -> None:
     """
     said = bundle.manifest
     if said.log == "full" and len(bundle.log) != said.size:
-        tally.find("V104", f"{manifest.LOG} has {len(bundle.log)} leaves, the checkpoint covers {said.size}")
+        tally.find(
+            "V104", f"{manifest.LOG} has {plural(len(bundle.log), 'leaf', 'leaves')}, the checkpoint covers {said.size}"
+        )
     others = sorted(bundle.rows.keys() - set(said.runs))
     if others:
         tally.find("V101", f"the manifest does not name the run {others[0]}, of which there are events")

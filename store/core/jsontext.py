@@ -102,7 +102,7 @@ def shown(node: Node) -> str:
         case Inner(value):
             return json.dumps(shown(value), ensure_ascii=False)
         case Octets(sha256, length):
-            return f"({length} bytes, SHA-256 {sha256})"
+            return f"({length} byte{'s' * (length != 1)}, SHA-256 {sha256})"
         case dict():
             return (
                 "{"

@@ -23,9 +23,9 @@ def quoted(text: str, characters_max: int = 48) -> str:
     return f'"{line(text, characters_max)}"'
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    """`1 message`, `2 messages`; `many` is the word for several, where that has no plain s."""
+    return f"{count} {noun if count == 1 else many or noun + 's'}"
 
 
 def shape(value: Json) -> str:

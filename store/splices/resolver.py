@@ -85,7 +85,7 @@ class Resolver:
         layout = self._layout(place)
         coding = layout.recipe.coding
         if not coding and layout.length != length:
-            raise Malformed(f"a stored body has {layout.length} bytes where {length} are known")
+            raise Malformed(f"a stored body has a length of {layout.length} where {length} is known")
         if coding and layout.length > recoding.content_bytes_max(length):
             raise Malformed("a stored body is too long for the coded form that is known")
         content = self._content(place, layout)
@@ -93,7 +93,7 @@ class Resolver:
             return content
         body = recoding.redo(content, coding)
         if len(body) != length:
-            raise Malformed(f"a stored body has {len(body)} bytes when coded again, where {length} are known")
+            raise Malformed(f"a stored body has a length of {len(body)} when coded again, where {length} is known")
         return body
 
     def stored(self, place: int) -> Found:

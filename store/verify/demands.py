@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from store.core.model import LogPoint
+from store.labels.describe import plural
 from store.verify.anchors import Attested
 from store.verify.ledger import Commitment, Ledger
 from store.verify.policy import Policy
@@ -56,11 +57,12 @@ class Hearing:
         """Says what the policy misses in all of them; the bounds of all together."""
         missed, untimed = self.uncovered["V510"], self.uncovered["UNTIMED"]
         if missed:
-            told = f"{self.policy.quorum} witnesses are asked for, {len(self.attested.cosigned)} have cosigned at all"
-            tally.find("V510", f"{missed} events are not covered; {told}")
+            asked = plural(self.policy.quorum, "witness", "witnesses")
+            told = f"{asked} asked for, {len(self.attested.cosigned)} cosigned at all"
+            tally.find("V510", f"{plural(missed, 'event')} not covered; {told}")
         if self.policy.timed and untimed:
             why = f"; {self.attested.untrusted[-1]}" if self.attested.untrusted else ""
-            tally.find("V521", f"no time stamp of a trusted authority covers {untimed} events{why}")
+            tally.find("V521", f"no time stamp of a trusted authority covers {plural(untimed, 'event')}{why}")
         return Bounds(
             _together(min, [each.no_earlier for each in self._bounds]),
             _together(max, [each.no_later for each in self._bounds]),

@@ -48,7 +48,7 @@ def test_history_truncated_rewritten_extended_and_newest() -> None:
     long = [("user", str(at)) for at in range(9)]
     assert changes(chat(*long), chat(long[0], *long[4:]))[0].detail == "history truncated: 3 of 9 messages are missing"
     assert (
-        changes(chat(*long), chat(*long, ("user", "x")))[0].detail == "history extended: 1 more messages than recorded"
+        changes(chat(*long), chat(*long, ("user", "x")))[0].detail == "history extended: 1 more message than recorded"
     )
     assert only(chat(*long), chat(*long[:3], ("user", "x"), *long[4:]))[2] == "history rewritten"
     assert only(chat(*long), chat(*long[:8], ("user", "x")))[2] == "the newest message differs"

@@ -34,6 +34,8 @@ def test_one_exchange_is_one_and_none_is_none() -> None:
     one = made(Findings(1, requests=1, matched=1)).text()
     assert "  1 recorded exchange; requests 1, matched 1" in one
     assert "REPLAYED: the one recorded exchange was asked for and answered; " in one
+    assert "not well formed: 1 request\n" in made(Findings(1), clients=Clients(malformed=1, hung=1, strangers=1)).text()
+    assert "1 of 2 recorded exchanges was asked for; the rest is optional" in made(Findings(2, matched=1)).text()
     none = made(Findings(0)).text()
     assert "  0 recorded exchanges; nothing was asked for" in none
     assert "REPLAYED: nothing was recorded, and nothing was asked for; " in none

@@ -50,7 +50,7 @@ def test_the_checkpoint_can_be_named(place: Folders, tmp_path: Path, capsys: Cap
     size = str(json.loads(_json(capsys))["checkpoint"])
     assert export(place, tmp_path / "second.zip", "--checkpoint", size).read_bytes() == first
     assert run([*place.options, "export", "last", "-o", str(tmp_path / "none.zip"), "--checkpoint", "1"]) == 3
-    assert "no checkpoint over 1 leaves shows" in capsys.readouterr().err
+    assert "no checkpoint over 1 leaf shows" in capsys.readouterr().err
     assert not (tmp_path / "none.zip").exists()
 
 

@@ -108,9 +108,9 @@ def test_a_status_has_its_mark(status: int, mark: str) -> None:
 
 def test_a_model_is_told_with_what_it_wants_and_used() -> None:
     asked = request(model="m-1", operation="chat")
-    (line,) = told(asked, response(tools=["lookup", "notify"], usage=[["prompt_tokens", 12], ["completion_tokens", 3]]))
+    (line,) = told(asked, response(tools=["lookup", "notify"], usage=[["prompt_tokens", 12], ["completion_tokens", 1]]))
     assert line.words == (
-        "model m-1 asked (chat) at api.example:443; it asks for lookup, notify; 12 prompt tokens, 3 completion tokens"
+        "model m-1 asked (chat) at api.example:443; it asks for lookup, notify; 12 prompt tokens, 1 completion token"
     )
 
 
