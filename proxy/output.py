@@ -60,10 +60,20 @@ def table(
 
 def keep(talk: Talk, path: Path | None, text: str) -> bool:
     """Writes a report to the file that was asked for, if one was; False, once that was said, where it cannot be."""
+    from store.output import NotWritten
+
     try:
         if path is not None:
-            path.write_text(text, "utf-8", errors="backslashreplace")
-    except OSError as error:
-        talk.error(f"the report cannot be written to {path}: {error.strerror}")
+            write("the report", path, text.encode("utf-8", "backslashreplace"))
+    except NotWritten as error:
+        talk.error(str(error), error.hint)
         return False
     return True
+
+
+def write(what: str, path: Path, content: bytes) -> None:
+    """Writes a file that was asked for, whole or not at all. Raises NotWritten."""
+    from store.output import put, written  # most commands write no file
+
+    with written(what, path):
+        put(path, content)

@@ -6,11 +6,11 @@ A bundle never holds our authority alone: what is tunnelled unopened must still 
 import os
 import re
 import ssl
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from store.core.errors import EdgetapeError
+from store.output import drafted
 
 USER_BUNDLE_VARIABLES = (
     "SSL_CERT_FILE",
@@ -70,16 +70,9 @@ def write_bundle(path: Path, authority_pem: bytes, environment: Mapping[str, str
     """Writes all roots and our authority to `path`, at once or not at all. Raises NoRoots and OSError."""
     certificates = [pem for pem in roots(environment) if pem.strip() != authority_pem.strip()]
     content = b"\n".join([*certificates, authority_pem])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(draft).chmod(0o644)  # it holds nothing secret, and an agent may run as another user
-        Path(draft).replace(path)
-    except OSError:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    with drafted(path) as draft:
+        draft.write_bytes(content)
+        draft.chmod(0o644)  # it holds nothing secret, and an agent may run as another user
 
 
 def _given(path: Path) -> bytes:

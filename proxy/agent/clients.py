@@ -1,7 +1,6 @@
 """The files that make clients obey where no variable can: wget, PHP, Java; and what is loaded into Node and Python."""
 
 import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from proxy.agent.environment import TRUST_STORE_PASSWORD, ClientFiles
 from store.core.errors import EdgetapeError
+from store.output import drafted
 
 _PRELOAD = Path(__file__).parent / "preload"
 _NODE, _PYTHON = Path("node", "proxy.cjs"), Path("python")
@@ -95,12 +95,6 @@ def _certificates(bundle: bytes) -> Iterator[x509.Certificate]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(draft).chmod(0o644)
-        Path(draft).replace(path)
-    except OSError:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    with drafted(path) as draft:
+        draft.write_bytes(content)
+        draft.chmod(0o644)

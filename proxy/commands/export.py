@@ -10,7 +10,7 @@ import click
 
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
-from proxy.output import as_json_text
+from proxy.output import as_json_text, write
 from proxy.talk import Talk
 from store.core.errors import EdgetapeError
 from store.core.leaf import AccessExport
@@ -119,7 +119,7 @@ def _publish(path: Path, *, as_json: bool) -> int:
     from store.bundle.packing import verifier
 
     raw = verifier()
-    path.write_bytes(raw)
+    write("the verifier", path, raw)
     digest = hashlib.sha256(raw).hexdigest()
     click.echo(as_json_text({"file": str(path), "sha256": digest}) if as_json else f"{digest}  {path}")
     return 0

@@ -10,7 +10,7 @@ import click
 
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
-from proxy.output import as_json_text, table
+from proxy.output import as_json_text, table, write
 from proxy.talk import Talk
 from proxy.words import count, moment, printable
 
@@ -124,9 +124,8 @@ def _found(talk: Talk, finder: "object", runs: "list[RunInfo]") -> "Iterator[tup
 def _report(talk: Talk, reader: "Reader", runs: "list[RunInfo]", folder: Path) -> None:
     from proxy.views.report import report
 
-    folder.mkdir(parents=True, exist_ok=True)
     for run in runs:
-        (folder / f"{run.id}.html").write_bytes(report(reader, run))
+        write("the report", folder / f"{run.id}.html", report(reader, run))
     talk.say(f"edgetape: {count(len(runs), 'report')} in {folder}")
 
 

@@ -8,7 +8,7 @@ import click
 
 from proxy.border import Misuse, Verb
 from proxy.options import Shared, options
-from proxy.output import as_json_text, table
+from proxy.output import as_json_text, table, write
 from proxy.stores.tapes import placed
 from proxy.talk import Talk
 from proxy.views import claims, fate, remarks
@@ -96,7 +96,7 @@ def _write_page(context: click.Context, reader: Reader, info: RunInfo, path: str
     if path == "-":
         sys.stdout.buffer.write(written)
         return
-    Path(path).write_bytes(written)
+    write("the page", Path(path), written)
     Talk.of(context).say(f"edgetape: run {info.id} is in {path}")
 
 

@@ -12,6 +12,7 @@ from proxy.output import keep
 from proxy.talk import Talk
 from proxy.words import count, printable
 from replay_server.report import Report
+from store.reasons import reason
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
@@ -63,5 +64,5 @@ def _summarise(talk: Talk, report: Report, path: str) -> bool:
             with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(markdown(report))
         except OSError as error:
-            talk.warn(f"{SUMMARY_VARIABLE} cannot be written: {error.strerror}")
+            talk.warn(f"{SUMMARY_VARIABLE} cannot be written to {path}: {reason(error)}")
     return True

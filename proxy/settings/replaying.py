@@ -2,7 +2,7 @@
 
 import click
 
-from proxy.settings.setting import COUNT, FILE, OUTPUT, PORT, SECONDS, Setting
+from proxy.settings.setting import COUNT, FILE, PORT, REPORT, SECONDS, Setting
 
 ROWS = (
     # replay
@@ -53,8 +53,8 @@ ROWS = (
     Setting("until", "Pause before this step is answered: look, change it, go on.", COUNT),
     Setting("each", "Pause before every step.", flag=True, flag_name="step", member="each"),
     Setting("control", "Port of a control API on loopback for pausing; 0 takes a free one.", PORT),
-    Setting("report", "Write the end report as JSON to this file.", OUTPUT),
-    Setting("junit", "Write what was found as JUnit XML to this file.", OUTPUT),
+    Setting("report", "Write the end report as JSON to this file.", REPORT),
+    Setting("junit", "Write what was found as JUnit XML to this file.", REPORT),
     # fork
     Setting("at", "The step at which the fork leaves the recording.", COUNT),
     Setting("respond", "A file with the body that the step answers.", FILE),

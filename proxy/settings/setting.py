@@ -2,6 +2,7 @@
 
 import getpass
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,10 +47,25 @@ class Seconds(click.FloatRange):
         return number
 
 
+class Report(click.Path):
+    """A file that is written when an agent has run: what can be known before of whether it can be is said at once."""
+
+    def convert(  # type: ignore[override]  # what it gives is ours
+        self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """A Path, of which the folders that are there take a new file."""
+        path = Path(str(super().convert(value, param, ctx))).absolute()
+        there = next(folder for folder in path.parents if os.access(folder, os.F_OK))
+        if not os.access(path, os.F_OK) and not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+            self.fail(f"{there} takes no new file", param, ctx)
+        return Path(value)
+
+
 FOLDER = click.Path(file_okay=False, path_type=Path)
 STORE = Place(file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+REPORT = Report(dir_okay=False, writable=True, path_type=Path)
 PORT = click.IntRange(0, 65535)
 SECONDS, LONG = Seconds(min=0), Seconds(min=1)
 COUNT = click.IntRange(min=1)

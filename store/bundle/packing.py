@@ -3,11 +3,9 @@
 docs/format.md, section 9.
 """
 
-import contextlib
 import hashlib
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,16 +15,11 @@ from store.bundle.export import Excerpt
 from store.bundle.manifest import Manifest, Sealed
 from store.bundle.proof import verify_bundle
 from store.core import digest
-from store.core.errors import EdgetapeError, StoreUnusable
-from store.reasons import reason
+from store.core.errors import StoreUnusable
+from store.output import drafted, written
 from store.verify.verdict import Verdict, first_bad
 
 VERIFIER = Path(__file__).with_name("verifier.py")
-_ELSEWHERE = "check the permissions of the folder and the space on its disk, or name another file with -o"
-
-
-class NotWritten(EdgetapeError):
-    """The file that a bundle was to become cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +79,8 @@ def write(path: Path, packed: Sequence[Member]) -> Verdict:
     Raises StoreUnusable when what was recorded does not verify, NotWritten when the file cannot be written.
     """
     pieces = pack(packed)
-    with _written(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    made = Path(name)
-    try:
-        with _written(path), os.fdopen(descriptor, "wb") as file:  # which is flushed again when it is closed
+    with written("the bundle", path), drafted(path) as made:
+        with made.open("wb") as file:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
@@ -102,20 +91,7 @@ def write(path: Path, packed: Sequence[Member]) -> Verdict:
                 f"the bundle would not verify, so it is not written: {found or verdict.line}",
                 hint="run `edgetape verify`",
             )
-        with _written(path):
-            made.chmod(0o644)
-            made.replace(path)
-    finally:
-        made.unlink(missing_ok=True)
     return verdict
-
-
-@contextlib.contextmanager
-def _written(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:  # the file's fault, not the store's that is read for it
-        raise NotWritten(f"the bundle cannot be written to {path}: {reason(error)}", hint=_ELSEWHERE) from error
 
 
 def _sealed(member: Member) -> Sealed:
