@@ -14,6 +14,7 @@ from store.core.model import HttpError, HttpRequest, HttpResponse
 from tests.addons.raw import ask, connected, get, intercepted, served, tunnelled, until
 from tests.addons.recording import Recording, recording
 from tests.support.authority import ServerCertificate, make_authority
+from tests.support.ports import closed_port
 from tests.support.processes import running_module
 from tests.support.provider import Options, Provider, serving
 
@@ -24,12 +25,6 @@ def outcomes(made: Recording) -> list[str]:
     answered = [fact.req for fact in facts if isinstance(fact, HttpResponse | HttpError)]
     assert len(answered) == len(set(answered)) == sum(isinstance(fact, HttpRequest) for fact in facts)
     return [one.response.ended if one.response else one.error.kind if one.error else "" for one in made.exchanges()]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.mark.parametrize(
@@ -133,13 +128,13 @@ async def test_silence_longer_than_allowed_is_a_timeout(tmp_path: Path, provider
 
 
 async def test_a_port_where_nobody_listens(tmp_path: Path) -> None:
-    port = free_port()
     async with recording(tmp_path) as made:
-        answer = await ask(made.recorder.port, get(f"http://127.0.0.1:{port}/"))
+        with closed_port() as port:
+            answer = await ask(made.recorder.port, get(f"http://127.0.0.1:{port}/"))
+            with pytest.raises(ConnectionError, match="502"):
+                async with tunnelled(made.recorder.port, f"127.0.0.1:{port}"):
+                    pass
         assert answer.startswith(b"HTTP/1.1 502 ")
-        with pytest.raises(ConnectionError, match="502"):
-            async with tunnelled(made.recorder.port, f"127.0.0.1:{port}"):
-                pass
         assert outcomes(made) == ["connect", "connect"]
         connect = made.exchanges()[1].facts
         assert (connect.method, connect.host, connect.port) == ("CONNECT", "127.0.0.1", port)

@@ -83,21 +83,26 @@ async def test_what_goes_on_at_the_stop_is_let_end(tmp_path: Path, provider: Pro
 
 
 async def test_what_does_not_end_is_cut_and_recorded_so(tmp_path: Path, provider: Provider) -> None:
-    async with recording(tmp_path, drain_s=0.2) as made:
-        hanging = [
-            asyncio.ensure_future(ask(made.recorder.port, get(provider.url + path)))
-            for path in ("/fault/timeout", "/fault/hang-after/100?chunked")
-        ]
-        await until(lambda: len(provider.seen()) == 2)
-        await asyncio.sleep(0.1)
-        await made.recorder.stop()
-        await asyncio.gather(*hanging)
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head + b"9\r\ndata: a\n\n\r\n")
+        await reader.read()
+
+    async with served(serve) as port, recording(tmp_path, drain_s=0.2) as made:
+        silence = asyncio.ensure_future(ask(made.recorder.port, get(provider.url + "/fault/timeout")))
+        async with connected(made.recorder.port) as (reader, writer):
+            writer.write(get(f"http://127.0.0.1:{port}/begun"))
+            await reader.readuntil(b"data: a\n\n")
+            await until(lambda: len(provider.seen()) == 1)
+            await made.recorder.stop()
+            await silence
     found = {str(one.facts.path): one for one in made.exchanges()}
-    silent, begun = found["/fault/timeout"], found["/fault/hang-after/100"]
+    silent, begun = found["/fault/timeout"], found["/begun"]
     assert silent.error is not None
     assert begun.response is not None
     assert (silent.error.kind, begun.response.ended) == ("recorder_stopped", "recorder_stopped")
-    assert len(made.response_body(begun)) == 100
+    assert made.response_body(begun) == b"data: a\n\n"
     assert made.recorder.counts.failures == 0
 
 

@@ -9,6 +9,7 @@ from store.core import chunks
 from store.core.model import HttpRequest, HttpResponse
 from tests.addons.raw import ask, get, served
 from tests.addons.recording import recording
+from tests.support.steps import stepping
 
 KEY = "sk-ant-api03-aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
 
@@ -41,18 +42,11 @@ async def test_a_key_in_pieces_leaves_one_mark_and_a_table_of_what_is_stored(tmp
     texts = ["Your ", "key is sk-", "ant-api03", "-aB3dE6gH9jK2mN5p", "Q8sT1vW4yZ7", ", keep it"]
     events = [f"data: {json.dumps({'delta': {'content': text}})}\n\n".encode() for text in texts]
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        for event in events:
-            writer.write(b"%x\r\n%s\r\n" % (len(event), event))
-            await writer.drain()
-            await asyncio.sleep(0.02)
-        writer.write(b"0\r\n\r\n")
-        await writer.drain()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    written = [b"%x\r\n%s\r\n" % (len(event), event) for event in events]
 
-    async with served(serve) as port, recording(tmp_path) as made:
-        answer = await ask(made.recorder.port, get(f"http://127.0.0.1:{port}/s"))
+    async with stepping(head, *written, b"0\r\n\r\n") as steps, recording(tmp_path) as made:
+        answer = await steps.asked(made.recorder.port)
         assert all(event in answer for event in events)
         (exchange,) = made.exchanges()
         stored = made.response_body(exchange)

@@ -1,7 +1,6 @@
 """A port that stands for a server: nothing of it is left in what is recorded and what leaves."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from store.core.base import Base
 from tests.addons.raw import ask, get, tunnelled
 from tests.addons.recording import recording
 from tests.addons.test_run_tag import basic
+from tests.support.ports import closed_port
 from tests.support.provider import Provider
 
 
@@ -83,9 +83,8 @@ async def test_a_client_that_asks_the_proxy_for_the_port_gets_there_too(tmp_path
 
 
 async def test_a_server_that_cannot_be_reached_is_on_record(tmp_path: Path) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        async with recording(tmp_path, bases=(Base("https", "127.0.0.1", closed.getsockname()[1]),)) as made:
+    with closed_port() as port:
+        async with recording(tmp_path, bases=(Base("https", "127.0.0.1", port),)) as made:
             answer = await ask(made.recorder.bases[0].listens, head("/v1"))
             assert answer.startswith(b"HTTP/1.1 502 ")
             (exchange,) = made.exchanges()

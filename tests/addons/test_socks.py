@@ -1,7 +1,6 @@
 """SOCKS5 on the proxy's port: recorded as what comes through a CONNECT is."""
 
 import asyncio
-import socket
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from store.core.socks import reply
 from tests.addons.raw import connected
 from tests.addons.recording import recording
+from tests.support.ports import closed_port
 from tests.support.provider import Provider
 
 
@@ -51,10 +51,9 @@ async def test_the_token_counts_there_too(tmp_path: Path, provider: Provider) ->
 
 
 async def test_a_server_that_cannot_be_reached_is_on_record(tmp_path: Path) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
+    with closed_port() as port:
         async with recording(tmp_path) as made, connected(made.recorder.port) as (reader, writer):
-            writer.write(hello("127.0.0.1", closed.getsockname()[1]))
+            writer.write(hello("127.0.0.1", port))
             assert await reader.read() == GREETED + reply(5)
             (exchange,) = made.exchanges("mine")
             assert exchange.error is not None

@@ -1,7 +1,7 @@
 """A stream reaches the agent as it comes, and the log whole, with the length and the time of every piece."""
 
 import asyncio
-import time
+from itertools import pairwise
 from pathlib import Path
 
 import httpx
@@ -13,6 +13,9 @@ from store.core.text import Apart
 from tests.addons.raw import ask, connected, get, served, until
 from tests.addons.recording import Recording, recording
 from tests.support.provider import Provider
+from tests.support.steps import stepping
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 async def test_c001_each_event_reaches_the_agent_before_the_next_is_written(tmp_path: Path) -> None:
@@ -69,42 +72,35 @@ async def test_an_event_stream_with_a_length_is_not_held_either(tmp_path: Path) 
     ids=["comments stay", "a character is cut in two"],
 )
 async def test_c009_c011_the_bytes_of_a_stream_are_never_touched(tmp_path: Path, body: bytes) -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        for piece in (body[:13], body[13:]):
-            writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-            await writer.drain()
-            await asyncio.sleep(0.03)
-        writer.write(b"0\r\n\r\n")
-        await writer.drain()
-
-    async with served(serve) as port, recording(tmp_path) as made:
-        answer = await ask(made.recorder.port, get(f"http://127.0.0.1:{port}/"))
-        assert answer.endswith(b"\r\n\r\nd\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (body[:13], len(body) - 13, body[13:]))
+    pieces = [b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (body[:13], body[13:])]
+    async with stepping(HEAD, *pieces, b"0\r\n\r\n") as steps, recording(tmp_path) as made:
+        answer = await steps.asked(made.recorder.port)
+        assert answer.endswith(b"\r\n\r\n" + b"".join(pieces) + b"0\r\n\r\n")
         (exchange,) = made.exchanges()
         assert made.response_body(exchange) == body
         assert [chunk.length for chunk in chunk_table(made)] == [13, len(body) - 13]
 
 
-async def test_lengths_and_times_of_chunks_are_kept(tmp_path: Path, provider: Provider) -> None:
-    async with recording(tmp_path) as made:
-        await ask(made.recorder.port, get(provider.url + "/fault/slow-sse?n=4&ms=80"))
+async def test_lengths_and_times_of_chunks_are_kept(tmp_path: Path) -> None:
+    async with (
+        stepping(HEAD, *[b"9\r\ndata: a\n\n\r\n"] * 4, b"0\r\n\r\n", pause_s=0.08) as steps,
+        recording(tmp_path) as made,
+    ):
+        await steps.asked(made.recorder.port)
         table = chunk_table(made)
-        assert [chunk.length for chunk in table] == [len(b'id: 0\ndata: {"n":0}\n\n')] * 4
-        assert all(60_000 < chunk.wait_us < 500_000 for chunk in table[1:])
+        assert [chunk.length for chunk in table] == [9] * 4
+        moments = pairwise(zip(steps.written_s, steps.had_s, strict=True))  # between the two it passed the recorder
+        for chunk, (before, after) in zip(table[1:], moments, strict=False):
+            least_us, most_us = (after[0] - before[1]) * 1e6, (after[1] - before[0]) * 1e6
+            assert least_us >= 0.08e6
+            assert 0.95 * least_us - 1 <= chunk.wait_us <= 1.05 * most_us + 1  # as exact as a table is
 
 
-async def test_a_stream_without_length_is_passed_on_at_once(tmp_path: Path, provider: Provider) -> None:
-    async with recording(tmp_path) as made:
-        started = time.monotonic()
-        async with (
-            httpx.AsyncClient(proxy=made.proxy) as client,
-            client.stream("GET", provider.url + "/fault/big/300000?chunked&ms=400") as answer,
-        ):
-            await anext(answer.aiter_raw())
-            first = time.monotonic() - started
-        assert first < 1.0
+async def test_a_stream_without_length_is_passed_on_at_once(tmp_path: Path) -> None:
+    head = HEAD.replace(b"text/event-stream", b"text/plain")
+    piece = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
+    async with stepping(head, *[piece] * 4, b"0\r\n\r\n") as steps, recording(tmp_path) as made:
+        assert (await steps.asked(made.recorder.port)).endswith(piece * 4 + b"0\r\n\r\n")
 
 
 async def test_pieces_of_an_open_stream_are_on_disk_soon(tmp_path: Path) -> None:

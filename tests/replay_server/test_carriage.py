@@ -1,7 +1,6 @@
 """What a live answer is on its way to the agent: streamed, cut, never come, and the same again in a replay."""
 
 import asyncio
-import socket
 
 from replay_server.server import ReplayOptions, ReplayServer
 from store.core.model import HttpError
@@ -10,25 +9,28 @@ from tests.replay_server.recording import Place, Recording
 from tests.replay_server.test_roundtrip import run as run_agent
 from tests.replay_server.wires import Wire, dial
 from tests.support.authority import Authority, ServerCertificate
+from tests.support.ports import closed_port
 from tests.support.provider import Options, Provider, serving
+from tests.support.steps import stepping
+
+STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 async def test_pieces_of_a_stream_are_passed_on_as_they_come(place: Place, provider: Provider) -> None:
     async with place.replaying(record_two(place, provider.url), forking(1, "host=*")) as server:
         await ask(server, "GET", f"{provider.url}/rows")
-        wire = await dial(server)
-        wire.send(f"GET {provider.url}/fault/slow-sse?n=3&ms=150 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        await wire.until(b"0\r\n\r\n")
-    assert len([piece for piece in wire.pieces if b'"n":' in piece]) == 3
+        # Each piece is written only once the agent has had the one before it.
+        async with stepping(STREAM, *[b"9\r\ndata: a\n\n\r\n"] * 3, b"0\r\n\r\n") as steps:
+            assert (await steps.asked(server.port)).endswith(b"0\r\n\r\n")
 
 
 async def test_a_server_that_is_not_there_is_told_and_recorded(place: Place) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        url = f"http://127.0.0.1:{gone.getsockname()[1]}"
-    async with place.replaying(record_two(place, url), forking(1, "host=*")) as server:
-        await ask(server, "GET", f"{url}/rows")
-        answered = await ask(server, "GET", f"{url}/new")
-        report = await finished(server)
+    with closed_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        async with place.replaying(record_two(place, url), forking(1, "host=*")) as server:
+            await ask(server, "GET", f"{url}/rows")
+            answered = await ask(server, "GET", f"{url}/new")
+            report = await finished(server)
     assert answered.startswith(b"HTTP/1.1 502 ")
     assert "cannot be reached" in report.text()
     _, told, reader = of_run(place, server.run)

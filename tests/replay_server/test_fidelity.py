@@ -31,17 +31,18 @@ async def test_c016_a_stream_keeps_its_cuts_each_written_by_itself(place: Place)
         assert (await server.stop(0)).exit_code == 0
 
 
-@pytest.mark.parametrize("pace, least_s, most_s", [("instant", 0.0, 0.5), ("recorded", 1.0, 5.0), ("4", 0.25, 2)])
+@pytest.mark.parametrize("pace, recorded_s, least_s", [("instant", 3600, 0), ("recorded", 0.25, 1), ("9000", 900, 0.4)])
 async def test_c016_a_stream_keeps_its_pace_as_far_as_asked(
-    place: Place, pace: str, least_s: float, most_s: float
+    place: Place, pace: str, recorded_s: float, least_s: float
 ) -> None:
-    run = place.record(lambda recording: stream(recording, wait_us=300_000))
+    """One that came faster than recorded is one that did not take the minutes or hours that were recorded."""
+    run = place.record(lambda recording: stream(recording, wait_us=round(recorded_s * 1e6)))
     async with place.replaying(run, ReplayOptions(pace=pace)) as server:
         wire = await dial_through(server, place, HOST)
         began = time.monotonic()
         wire.send(ask("/s"))
         await wire.until(b"0\r\n\r\n")
-        assert least_s <= time.monotonic() - began < most_s + 2
+        assert time.monotonic() - began >= 0.95 * least_s  # as exact as a table of pieces is
         await server.stop(0)
 
 
@@ -196,14 +197,16 @@ async def test_a_client_that_leaves_ends_the_hold_at_once(place: Place) -> None:
     def tell(recording: Recording) -> None:
         recording.fail(recording.ask("GET", "http://api.example.com/f", headers=()), "timeout")
 
-    async with place.replaying(place.record(tell)) as server:
+    async with place.replaying(place.record(tell), ReplayOptions(hang_s_max=3600)) as server:
         wire = await dial(server)
         wire.send(ask("http://api.example.com/f"))
-        await asyncio.sleep(0.1)
-        wire.close()
-        began = time.monotonic()
+        async with asyncio.timeout(30):
+            while not any(porch.answering for porch in server._porches.open):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            wire.close()
+            while any(porch.answering for porch in server._porches.open):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
         report = await server.stop(0)
-        assert time.monotonic() - began < 3
         assert report.counts["matched"] == 1
 
 

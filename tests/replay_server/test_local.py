@@ -16,6 +16,7 @@ from replay_server.target import Authority
 from store.reader import Reader
 from tests.replay_server.recording import Place, Recording
 from tests.replay_server.wires import dial
+from tests.support.ports import closed_port
 
 
 def tell(recording: Recording) -> None:
@@ -81,18 +82,18 @@ async def test_a_loopback_port_of_others_is_answered_from_the_recording(place: P
 
 
 async def test_a_listener_that_is_gone_is_said_so(place: Place) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    async with place.replaying(place.record(tell), ReplayOptions(owns_port=lambda _: True)) as server:
-        for asked in (
+    options = ReplayOptions(owns_port=lambda _: True)
+    with closed_port() as port:
+        asking = (
             f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n",
             f"GET http://127.0.0.1:{port}/ HTTP/1.1\r\nHost: h\r\n\r\n",
-        ):
-            wire = await dial(server)
-            wire.send(asked.encode())
-            await wire.until(b"\r\n\r\n" if asked.startswith("C") else b"any more")
-            assert b" 502 " in wire.received
+        )
+        async with place.replaying(place.record(tell), options) as server:
+            for asked in asking:
+                wire = await dial(server)
+                wire.send(asked.encode())
+                await wire.until(b"\r\n\r\n" if asked.startswith("C") else b"any more")
+                assert b" 502 " in wire.received
 
 
 def test_loopback_names() -> None:

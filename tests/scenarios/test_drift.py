@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,10 +132,8 @@ def test_the_gravest_finding_decides_the_exit_code(tape: Tape) -> None:
 
 
 def test_an_agent_that_goes_on_after_a_stop_is_ended_and_what_it_was_told_is_kept(tape: Tape) -> None:
-    began = time.monotonic()
     said, report = tape.report(STEPS[0] + "1", "+", options=("--grace", "0.5"))
     assert said.code == 40
-    assert time.monotonic() - began < 30
     assert report.agent_exit_code == 128 + signal.SIGTERM
     assert {one.status for one in kept(tape.command.store, report.replay["id"])} == {422}
 

@@ -18,19 +18,23 @@ def ask(path):
             print(path, answer.status)
     except urllib.error.HTTPError as error:
         print(path, error.code)
+def events():
+    return held.execute("SELECT COUNT(*) FROM events").fetchone()[0]
 ask("/before")
 held = sqlite3.connect(sys.argv[1], isolation_level=None)
 held.execute("BEGIN IMMEDIATE")
 ask("/locked")
 held.execute("ROLLBACK")
-held.close()
-for number in range(20):  # one that lets traffic pass tries its store again every second
-    ask(f"/after-{number}")
+before = events()
+until = time.monotonic() + 60
+while events() < before + 6 and time.monotonic() < until:  # one that lets traffic pass tries its store every second
+    ask("/after")
     time.sleep(0.1)
+held.close()
+ask("/last")
 """
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("choice, status", [("block", 503), ("pass", 200)])
 def test_the_agent_goes_on_or_not_and_the_recording_says_what_it_lacks(
     choice: str, status: int, tmp_path: Path, provider: Provider
@@ -45,7 +49,7 @@ def test_the_agent_goes_on_or_not_and_the_recording_says_what_it_lacks(
     recorded = [one.place.rpartition("/")[2] for one in kept(command.store, "last")]
     assert recorded[0] == "before"
     assert "locked" not in recorded
-    assert recorded[-1] == "after-19"
+    assert recorded[-1] == "last"
     assert ("/locked" in [request.path for request in provider.seen()]) is (choice == "pass")
     verdict = command.run("verify", "last")
     assert verdict.code == 30

@@ -41,8 +41,9 @@ def events(service: Running) -> list[dict[str, object]]:
 
 
 def until_reloads(service: Running, count: int) -> None:
-    deadline = time.monotonic() + 20
-    while f"edgetape_reloads_total {count}\n" not in told(service, "/metrics") and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while f"edgetape_reloads_total {count}\n" not in told(service, "/metrics"):
+        assert time.monotonic() < deadline, service.stderr()
         time.sleep(0.05)
 
 
@@ -77,7 +78,7 @@ def _drive(tmp_path: Path, provider: Provider) -> None:
             whole = begun + slow.stdout.read()
         assert slow.returncode == 0
         assert whole.count(b"data:") >= 6
-        service.process.wait(30)
+        service.process.wait(60)
         said = events(service)
     assert {line.get("event") for line in said} >= {"run.opened", "run.closed", "reloaded", "ending"}
     assert any("start only" in str(line.get("message")) for line in said)

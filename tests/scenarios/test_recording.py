@@ -203,7 +203,7 @@ def test_ctrl_c_ends_agent_and_run(command: Command) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert [(run["reason"], run["exit_code"]) for run in command.runs()] == [("agent_exit", 130)]
 
@@ -225,7 +225,7 @@ def test_term_reaches_the_agent_and_closes_the_run(command: Command) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == 9
     assert [(run["reason"], run["exit_code"]) for run in command.runs()] == [("agent_exit", 9)]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-READY_S_MAX = 60.0
-END_S_MAX = 10.0
+READY_S_MAX = 120.0
+END_S_MAX = 40.0
 
 
 class NotReadyError(RuntimeError):
@@ -53,7 +53,7 @@ class Running:
         return self.errors.read_text(errors="replace")
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Signal it, wait for its end (KILL after 10 s), and give its exit code."""
+        """Signal it, wait for its end (KILL after 40 s), and give its exit code."""
         return end_process(self.process, number)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from signal import SIGKILL
 
 ROOT = Path(__file__).resolve().parents[2]
-WAIT_S_MAX = 20.0
+WAIT_S_MAX = 60.0
 
 
 class Screen:

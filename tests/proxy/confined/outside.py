@@ -10,7 +10,7 @@ import pytest
 from tests.proxy.agent.wrapper import python
 from tests.proxy.confined.inside import confined
 
-WAIT_S_MAX = 20.0
+WAIT_S_MAX = 60.0
 REFUSAL = confined(["true"]).unconfined
 needs_namespaces = pytest.mark.skipif(bool(REFUSAL), reason=REFUSAL)
 

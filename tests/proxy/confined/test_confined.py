@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from proxy.confined.confinement import ConfinementError, enter
 from tests.proxy.agent.wrapper import COUNTS_INTERRUPTS, python
 from tests.proxy.confined.inside import ROOT, UNCONFINED, Outcome, command, confined
 from tests.proxy.confined.outside import WAIT_S_MAX, connect, needs_namespaces, outside_listener
+from tests.support.ports import closed_port
 from tests.support.screen import on_a_terminal
 
 
@@ -38,13 +38,12 @@ def test_an_allowed_local_port_is_carried_in_and_others_are_not() -> None:
 
 @needs_namespaces
 def test_an_allowed_port_where_nothing_listens_is_refused_soon() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    program = (
-        f"import socket\ntry: print(socket.create_connection(('127.0.0.1', {port}), 10).recv(1))\n"
-        "except ConnectionResetError: print('reset')"
-    )
-    outcome = confined(python(program), [port])
+    with closed_port() as port:
+        program = (
+            f"import socket\ntry: print(socket.create_connection(('127.0.0.1', {port}), 10).recv(1))\n"
+            "except ConnectionResetError: print('reset')"
+        )
+        outcome = confined(python(program), [port])
     assert outcome.out == "reset\n", outcome.err
 
 

@@ -13,14 +13,10 @@ from proxy.outbound.dial import dial, route_of
 from proxy.outbound.ferry import Ferry, pair, reach, serve
 from store.egress import Route, Unreached
 from tests.proxy.confined.outside import outside_listener
+from tests.support.ports import closed_port
 from tests.support.processes import running_module
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux passes descriptors so")
-
-
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @contextmanager
@@ -44,8 +40,8 @@ async def test_connections_are_handed_in_each_to_who_asked_for_it() -> None:
 
 async def test_what_cannot_be_reached_is_named_on_the_inner_side() -> None:
     with ferried(lambda *_: None) as ferry:
-        with pytest.raises(Unreached) as refused:
-            await ferry.dial("http", "127.0.0.1", closed_port())
+        with closed_port() as port, pytest.raises(Unreached) as refused:
+            await ferry.dial("http", "127.0.0.1", port)
         with pytest.raises(Unreached) as unknown:
             await ferry.dial("https", "nobody.invalid", 443)
     assert (refused.value.kind, unknown.value.kind) == ("connect", "dns")

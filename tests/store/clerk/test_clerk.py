@@ -88,7 +88,7 @@ def events(base: Path, run: str) -> list[Event]:
 
 def closed(base: Path, run: str) -> RunClose:
     """How a run was ended by the writer that came after a crash."""
-    for _ in range(200):  # the lease goes with a process that may just be ending
+    for _ in range(1200):  # the lease goes with a process that may just be ending
         Writer.open(base / "store", base / "keys").close()
         last = events(base, run)[-1].facts
         if isinstance(last, RunClose):

@@ -222,6 +222,6 @@ def test_a_large_request_is_labelled_in_one_pass() -> None:
     message = {"role": "user", "content": "some words, and more of them. " * 40}
     asked = post("http://localhost/v1/chat/completions", CHAT | {"messages": [message] * 1600})
     assert len(asked.body) > 1_900_000
-    start = time.perf_counter()
+    start = time.thread_time()  # a busy machine takes none of it away
     assert label(asked).model == "gpt-4o"
-    assert time.perf_counter() - start < 1  # some milliseconds; the bound only catches a second order of growth
+    assert time.thread_time() - start < 1  # some milliseconds; the bound only catches a second order of growth
