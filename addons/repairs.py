@@ -13,6 +13,7 @@ No files but this one, these, `addons.straight` and `addons.shortcuts` have priv
   cut; only a server that was not reached is a 502, which says why in one line.
 - A long body that was held goes out in one step of some 10 ms, in which nobody else has a turn. Here all have.
 - Errors do not say from whose side they came. Here they do.
+- What one side of a tunnel had still to say is lost once the other has ended. Here it passes on (`addons.halves`).
 - CONNECT ignores `server.via`. Here it goes through the proxy that is named there.
 - A WebSocket that broke off on one side is closed on the other as if all was well. Here it breaks off there, too.
 - Hosts and lengths are read as `addons.grammar` says, and TLS ends as `addons.farewell` does.
@@ -38,6 +39,7 @@ from mitmproxy.proxy.layers.http import _events as said
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
 from addons import farewell, grammar, http1, http2, relay
+from addons.halves import Ended, Halves
 from addons.interim import expects
 from store.core.errors import EdgetapeError
 from store.core.websocket import BROKEN_OFF
@@ -121,6 +123,17 @@ class _Stream(http_layers.HttpStream):
             held = getattr(self.flow.response and self.flow.response.stream, "held", b"")
             if held and isinstance(command, HttpResponseHook) and self.flow.error is None:
                 yield http_layers.SendHttp(said.ResponseData(self.stream_id, held), self.context.client)
+
+    def passthrough(self, event: events.Event) -> _Run:
+        """A tunnel, of which one direction may end before the other."""
+        within = self.child_layer
+        assert within is not None
+        self.child_layer = Halves(within, self.context)  # type: ignore[assignment]  # of a layer, its way in
+        try:
+            for command in super().passthrough(event):
+                yield command.half if isinstance(command, Ended) else command
+        finally:
+            self.child_layer = within
 
     def start_response_stream(self) -> _Run:
         yield from super().start_response_stream()

@@ -26,6 +26,7 @@ from mitmproxy.proxy.layers.tls import ClientTLSLayer, ServerTLSLayer, TLSLayer
 from mitmproxy.proxy.tunnel import TunnelState
 
 from addons import records, relay
+from addons.halves import is_half
 
 TOGETHER_BYTES_MAX = 1 << 16
 
@@ -70,7 +71,7 @@ class Inside:
             if isinstance(command, commands.SendData):
                 if command.data:
                     yield command
-            elif not isinstance(command, commands.CloseConnection):
+            elif not isinstance(command, commands.CloseConnection) or is_half(command, self._stream.context):
                 yield command
             elif command.connection is self._client:
                 eof = said.ErrorCode.PASSTHROUGH_CLOSE

@@ -12,7 +12,7 @@ from websockets.asyncio.client import connect
 from addons.options import Local
 from addons.sniff import Inside, sniff
 from store.core.model import Fact, TunnelClose, TunnelOpen
-from tests.addons.raw import ask, connected, echo, get, intercepted, served, tunnelled, until
+from tests.addons.raw import ANSWER_S_MAX, ask, connected, echo, get, intercepted, served, tunnelled, until
 from tests.addons.recording import Recording, recording
 from tests.support.authority import ServerCertificate
 from tests.support.processes import running_module
@@ -205,6 +205,59 @@ async def test_an_upgrade_to_something_else_is_an_exchange_and_then_a_tunnel(tmp
         closed = tunnels(made)[1]
         assert isinstance(closed, TunnelClose)
         assert (closed.sent_bytes, closed.received_bytes) == (5, 5)
+
+
+async def have_the_last_word(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Speaks only once the agent has ended its side."""
+    heard = await reader.read()
+    writer.write(heard.upper() + b" IS ALL")
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["layers", "short way"])
+async def test_what_the_server_says_after_the_agents_end_passes(tmp_path: Path, quick: bool) -> None:
+    async with served(have_the_last_word) as port, recording(tmp_path, inline_hooks=quick) as made:
+        async with tunnelled(made.recorder.port, f"127.0.0.1:{port}") as (reader, writer):
+            writer.write(b"\x00this")
+            writer.write_eof()  # it may come while it is still decided what this is
+            assert await reader.read() == b"\x00THIS IS ALL"
+        await until(lambda: len(tunnels(made)) == 2)
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["layers", "short way"])
+async def test_what_the_agent_says_after_the_servers_end_passes(tmp_path: Path, quick: bool) -> None:
+    heard = asyncio.get_running_loop().create_future()
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 ready\r\n")
+        writer.write_eof()
+        heard.set_result(await reader.read())
+
+    async with served(greet) as port, recording(tmp_path, inline_hooks=quick) as made:
+        async with tunnelled(made.recorder.port, f"127.0.0.1:{port}") as (reader, writer):
+            assert await reader.read() == b"220 ready\r\n"
+            writer.write(b"this is all")
+        async with asyncio.timeout(ANSWER_S_MAX):
+            assert await heard == b"this is all"
+        await until(lambda: len(tunnels(made)) == 2)
+
+
+async def test_one_direction_of_an_upgraded_connection_ends_before_the_other(tmp_path: Path) -> None:
+    """As those do that attach to a container: the end of what it gets to read is no end of what it says."""
+
+    async def upgrade(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+        await have_the_last_word(reader, writer)
+
+    async with served(upgrade) as port, recording(tmp_path) as made:
+        async with connected(made.recorder.port) as (reader, writer):
+            upgraded = (b"Connection: Upgrade", b"Upgrade: tcp")
+            writer.write(get(f"http://127.0.0.1:{port}/attach", *upgraded).replace(b"Connection: close\r\n", b""))
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"stdin")
+            writer.write_eof()
+            assert await reader.read() == b"STDIN IS ALL"
+        await until(lambda: len(tunnels(made)) == 2)
 
 
 async def test_a_tunnel_that_is_open_at_the_end_is_closed_with_its_run(tmp_path: Path) -> None:
