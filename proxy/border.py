@@ -78,21 +78,12 @@ def failed(error: Exception, talk: Talk, failure: int) -> int:
             return error.exit_code
         return USAGE if isinstance(error, Misuse | UnknownRun) else failure
     if isinstance(error, OSError) and error.strerror:
-        where = error.filename or ("standard output" if _is_refused(error) else "")
-        talk.error(f"the system says: {error.strerror}{where and f' ({where})'}")
+        where = f" ({error.filename})" if error.filename else ""
+        talk.error(f"the system says: {error.strerror}{where}")
         return failure
     sentence = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     talk.error(f"unforeseen: {discreet(sentence)}", "set EDGETAPE_DEBUG=1 to see where; it is worth a bug report")
     return failure
-
-
-def _is_refused(error: OSError) -> bool:
-    """Whether it is what we print that the system does not take: then it still does not."""
-    try:
-        sys.stdout.flush()
-    except OSError as again:
-        return again.errno == error.errno
-    return False
 
 
 def misused(error: click.ClickException, talk: Talk) -> int:

@@ -147,14 +147,13 @@ def build(recorded: Recorded, live: Live) -> Answer:
     if framing == "chunked" and how == "clean":
         last = b"".join(name + b": " + value + b"\r\n" for name, value in recorded.trailers)
         pieces = (*pieces, Piece(b"0\r\n" + last + b"\r\n"))
-    before = b"" if live.http10 else b"".join(_interim(status, fields) for status, fields in recorded.interim)
+    early = () if live.http10 else [one for one in recorded.interim if one[0] != HTTPStatus.CONTINUE]
+    before = b"".join(interim_head(status, fields) for status, fields in early)
     return Answer(before + head, pieces, how, keep_alive)
 
 
-def _interim(status: int, fields: Pairs) -> bytes:
+def interim_head(status: int, fields: Pairs) -> bytes:
     """The head of an interim answer. A 100 is given by whoever reads the request, to a client that waits for it."""
-    if status == HTTPStatus.CONTINUE:
-        return b""
     lines = [b"HTTP/1.1 %d %s" % (status, _reason(status)), *(name + b": " + value for name, value in fields)]
     return b"\r\n".join(lines) + b"\r\n\r\n"
 

@@ -47,8 +47,12 @@ class Line(Protocol):
     async def put(self, raw: bytes) -> None:
         """Writes bytes of an answer. Raises ConnectionError when the client has left."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether the client waits for a word before it sends the body."""
+
     async def body(self) -> bytes:
-        """The whole body of the request, which a client that waits to be asked for it is asked for."""
+        """The whole body of the request."""
 
 
 @dataclass(frozen=True, slots=True)

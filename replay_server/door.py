@@ -16,6 +16,7 @@ from aiohttp.http_parser import HttpRequestParserPy
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 
 from replay_server.caller import Caller, Heard, says_no_more
+from replay_server.expectation import expects
 from replay_server.findings import Clients
 
 HEAD_BYTES_MAX = 16 * 1024 * 1024
@@ -140,9 +141,12 @@ class _Line:
         await self.request.writer.write(raw)
         await self.request.writer.drain()
 
+    @property
+    def waits(self) -> bool:
+        is_http11, has_begun = self.request.version >= (1, 1), self.request.content.total_bytes
+        return is_http11 and not has_begun and expects(self.request.raw_headers)
+
     async def body(self) -> bytes:
-        if self.request.headers.get("Expect", "").lower() == "100-continue":
-            await self.request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         return await self.request.content.read()
 
 

@@ -1,15 +1,17 @@
 """What a replay server is told."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replay_server.admission import OwnsConnection
+from replay_server.branch import Start
 from replay_server.modes import OnDrift, OnMiss
 from replay_server.opening import Opening, opening
 from replay_server.order import Order
 from replay_server.pause import Pause
 from replay_server.plan import Plan
+from replay_server.tape import Tape
 from replay_server.ventures.choice import Children
 from store.core.base import Base
 from store.core.redact import Redactor
@@ -41,6 +43,11 @@ class LiveOptions:
     standins: Sequence[str] = ()
     children: Children = "recorded"
     own: OwnRules = NO_RULES
+
+    def start(self, tape: Tape) -> Start:
+        """How the mode begins on a tape. Raises NotAllowed."""
+        children_live = self.children == "live"
+        return replace(self.plan.start(tape), kept_back=self.standins, children_live=children_live, own=self.own)
 
 
 @dataclass(frozen=True, slots=True)

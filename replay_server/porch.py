@@ -151,6 +151,11 @@ class Porch(asyncio.Protocol):
         if self._drained is not None:
             await self._drained
 
+    @property
+    def waits(self) -> bool:
+        """Whether the client waits for a word before it sends the body: such a one goes in by the door."""
+        return False
+
     async def body(self) -> bytes:
         """The body of the request that is being answered."""
         return self._body

@@ -8,6 +8,7 @@ from replay_server import target
 from replay_server.admission import CHALLENGE
 from replay_server.answer import Answer, Live, Piece
 from replay_server.caller import Heard
+from replay_server.expectation import CONTINUE
 from store.core.baggage import RUN_HEADER, run_named
 from store.core.base import addressed
 from store.core.control.calls import HOST, is_ours
@@ -20,9 +21,14 @@ type StoodFor = Callable[[target.Authority], target.Authority | None]
 _CHALLENGES = b"Proxy-Authenticate: " + CHALLENGE + b"\r\n"
 
 
-async def read(asked: Heard, stood_for: StoodFor, own: Container[str]) -> tuple[Asked, bool]:
-    """The request as it crossed the wire, and whether it said whom it is for; one whose proxy URL named a run, and none
-    of `own`, says so by our header. Raises Malformed.
+type Word = Callable[[Asked], bytes | None]
+"""What a client hears that waits before its body, None where that is the answer itself."""
+
+
+async def read(asked: Heard, stood_for: StoodFor, own: Container[str], word: Word) -> tuple[Asked, Live, bool]:
+    """The request as it crossed the wire, what decides the framing of its answer, and whether it said whom it is for.
+
+    One whose proxy URL named a run, and none of `own`, says so by our header. Raises Malformed.
     """
     caller = asked.caller
     parsed = target.parse(asked.target)
@@ -37,9 +43,14 @@ async def read(asked: Heard, stood_for: StoodFor, own: Container[str]) -> tuple[
     if authority is None:
         authority = target.named(_host(asked, b"localhost"), "https" if caller.tls else "http")
     endpoint = Endpoint(asked.method, authority.scheme, authority.host, authority.port, parsed.path)
-    return Asked(
-        endpoint, parsed.query, (*asked.headers, *_named_by_proxy(asked, own)), await asked.line.body()
-    ), placed
+    headers = (*asked.headers, *_named_by_proxy(asked, own))
+    if asked.line.waits:
+        head = Asked(endpoint, parsed.query, headers)
+        said = CONTINUE if is_ours(endpoint.host) else word(head)
+        if said is None:
+            return head, replace(framed(asked), close=True), placed  # the body may still come: nothing else may follow
+        await asked.line.put(said)
+    return Asked(endpoint, parsed.query, headers, await asked.line.body()), framed(asked), placed
 
 
 def _named_by_proxy(asked: Heard, own: Container[str]) -> Pairs:

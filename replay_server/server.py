@@ -10,14 +10,12 @@ import asyncio
 import os
 import ssl
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from replay_server.admission import Admission
 from replay_server.answer import Answer, Live, Reply, build
-from replay_server.branch import Start
 from replay_server.brood import Brood
 from replay_server.caller import Caller, Heard
 from replay_server.certificates import Certificates
@@ -35,7 +33,7 @@ from replay_server.opening import child_opening
 from replay_server.options import LiveOptions, ReplayOptions
 from replay_server.porch import Porch, Porches
 from replay_server.report import Report, report
-from replay_server.request import framed, origin_form, read, refusal, said_for_itself, stranger
+from replay_server.request import origin_form, read, refusal, said_for_itself, stranger
 from replay_server.send import send
 from replay_server.session import Session
 from replay_server.sockets.dialogue import Dialogue
@@ -78,7 +76,7 @@ class ReplayServer:
         self.clients = Clients(tunnelled=tape.tunnelled)
         self._certificates = Certificates(authority, datetime.fromisoformat(run.opened), datetime.now(UTC))
         redactor = options.redactor or Redactor(options.secrets)
-        start = _start(tape, options.live) if options.live else None
+        start = options.live.start(tape) if options.live else None
         seq = start.seq if start else run.events - 1
         parent = Parent(run=run.id, seq=seq, event_hash=reader.event_hash(run.id, seq).hex())
         self._ledger = Ledger(writer, redactor, options.opening(parent))
@@ -226,14 +224,15 @@ class ReplayServer:
 
     async def _respond(self, asked: Heard) -> bool:
         """Answers one request; whether another may follow. A client that leaves cancels this."""
-        caller, line, live = asked.caller, asked.line, framed(asked)
+        caller, line = asked.caller, asked.line
         if caller.placed is None and caller.vouched and not self.admission.agrees(said_for_itself(asked)):
             return await self._say(stranger(asked), asked)
         caller.vouched = caller.vouched or await self.admission.admits(line.transport, said_for_itself(asked))
         if not caller.vouched:
             return await self._say(stranger(asked), asked)
         try:
-            raw, placed = await read(asked, self._stood_for, (self.run, self.session.tape.run.id))
+            own = (self.run, self.session.tape.run.id)
+            raw, live, placed = await read(asked, self._stood_for, own, self.session.expectations.word)
         except Malformed as error:
             self.clients.malformed += 1
             return await self._say(refusal(asked, HTTPStatus.BAD_REQUEST, str(error)), asked)
@@ -292,9 +291,3 @@ class ReplayServer:
         client.pause_reading()
         await self.tunnel(place, client, listener, origin_form(raw))
         return False
-
-
-def _start(tape: Tape, told: LiveOptions) -> Start:
-    """How a live mode begins. Raises NotAllowed."""
-    children_live = told.children == "live"
-    return replace(told.plan.start(tape), kept_back=told.standins, children_live=children_live, own=told.own)

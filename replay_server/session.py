@@ -10,6 +10,7 @@ from replay_server.branch import Branch, Start
 from replay_server.control import Control
 from replay_server.dependence import Dependences
 from replay_server.echoes import Echoes, answer_ids, request_fields
+from replay_server.expectation import Expectations
 from replay_server.findings import Findings, Reordered
 from replay_server.grouping import Groups
 from replay_server.handover import Handover
@@ -71,6 +72,7 @@ class Session:
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     start: Start | None = None
     findings: Findings = field(init=False)
+    expectations: Expectations = field(init=False)
     _objections: Objections = field(init=False)
     _groups: Groups = field(init=False)
     _search: Search = field(init=False)
@@ -89,6 +91,7 @@ class Session:
         kin = Kin(self.tape.run.id, self.ledger.run, self.tape.names)
         provenance = Provenance(transcript.said, transcript.inputs()) if self.use_map else None
         self._matcher = Matcher(self._groups.each, self.tape.form, provenance)
+        self.expectations = Expectations(self.tape, self._matcher, goes_live=self.start is not None)
         self._search = Search(self.tape, kin, self._groups, self._matcher, self.findings)
         self._turns = Turns(self.order, self._matcher, Dependences(self._matcher.lanes, transcript.spoken))
         self._standins = StandIns(self.tape.run.id, self.redactor, self._matcher.secrets)
@@ -173,8 +176,7 @@ class Session:
         if self.findings.fork is not None:
             self.findings.fork.missing_children = self._search.kin.unpaired
         if not self.stopped.is_set() and not self._has_left and not self.findings.stopped_by_hand:
-            waiting = self._matcher.never_requested()
-            asked = [(self.tape.step(index), self.tape.place(index)) for index in waiting]
+            asked = [(self.tape.step(index), self.tape.place(index)) for index in self._matcher.never_requested()]
             left = self._sockets.never_said() + self._control.never_asked()
             self.findings.never_requested = sorted(asked + left)
             self.findings.settle()

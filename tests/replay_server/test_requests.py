@@ -178,3 +178,37 @@ async def test_an_upload_that_broke_off_is_no_other_one(place: Place) -> None:
         wire.send(ask("/big", method="PUT", more="Content-Length: 3\r\n") + b"abd")
         await wire.until(b"}")
         assert (await server.stop(0)).exit_code == 40
+
+
+WAITS = "Content-Length: 8\r\nExpect: 100-continue\r\n"
+EXPECTS = ((b"Expect", b"100-continue"),)
+
+
+async def test_who_waits_before_its_body_hears_what_was_recorded(place: Place) -> None:
+    def tell(recording: Recording) -> None:
+        break_off(recording, b"", EXPECTS)
+        asked = recording.ask("PUT", "https://api.example.com/big", b'{"a": 1}', headers=EXPECTS)
+        recording.answer(asked, b"ok", interim=[(b":status", b"100"), (b"X-From", b"server")])
+
+    async with place.replaying(place.record(tell)) as server:
+        wire = await dial_through(server, place, HOST)
+        wire.send(ask("/big", method="PUT", more=WAITS))
+        refusal = await wire.until(b"too big")
+        assert refusal.startswith(b"HTTP/1.1 413 ")
+        assert b"\r\nConnection: close\r\n" in refusal
+        await wire.end()
+        wire = await dial_through(server, place, HOST)
+        wire.send(ask("/big", method="PUT", more=WAITS))
+        assert await wire.until(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\nX-From: server\r\n\r\n"
+        wire.send(b'{"a": 1}')
+        await wire.until(b"ok")
+        report = await server.stop(0)
+        assert (report.exit_code, report.counts["matched"]) == (0, 2)
+
+
+async def test_who_sends_its_body_unasked_is_refused_without_a_100(place: Place) -> None:
+    async with place.replaying(place.record(lambda told: break_off(told, b"", EXPECTS))) as server:
+        wire = await dial_through(server, place, HOST)
+        wire.send(ask("/big", method="PUT", more=WAITS) + b'{"a": 1}')
+        assert b"HTTP/1.1 100" not in await wire.until(b"too big")
+        assert (await server.stop(0)).exit_code == 0
