@@ -22,7 +22,7 @@ MIB = 1024 * 1024
 
 async def test_a_plain_exchange_is_a_request_and_its_outcome(tmp_path: Path, provider: Provider) -> None:
     async with recording(tmp_path) as made:
-        async with httpx.AsyncClient(proxy=made.proxy) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=made.proxy) as client:
             answer = await client.post(provider.url + "/orders?page=2", json={"a": 1})
         (exchange,) = made.exchanges()
         assert [type(fact) for fact in made.facts()] == [RunOpen, HttpRequest, HttpResponse]
@@ -132,7 +132,7 @@ async def test_https_is_opened_and_recorded_with_what_tls_told(
 ) -> None:
     async with recording(tmp_path, upstream_ca=upstream_root) as made:
         trust = ssl.create_default_context(cafile=str(made.authority))
-        async with httpx.AsyncClient(proxy=made.proxy, verify=trust) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=made.proxy, verify=trust) as client:
             await client.post(tls_provider.url + "/a", json={"n": 1})
             await client.post(tls_provider.url.replace("127.0.0.1", "localhost") + "/b", json={"n": 2})
         first, second = made.exchanges()
@@ -149,7 +149,7 @@ async def test_http2_on_both_sides_keeps_streams_apart_with_their_trailers(
     with running_module("tests.support.h2_echo", "--tls", *files) as server:
         async with recording(tmp_path, upstream_ca=upstream_root) as made:
             trust = ssl.create_default_context(cafile=str(made.authority))
-            async with httpx.AsyncClient(proxy=made.proxy, verify=trust, http2=True) as client:
+            async with httpx.AsyncClient(timeout=30, proxy=made.proxy, verify=trust, http2=True) as client:
                 answers = await asyncio.gather(
                     client.get(server.url + "/stream?n=3&ms=60"),
                     client.post(server.url + "/echo", content=b"x" * 70_000),
@@ -183,7 +183,7 @@ async def test_a_long_upload_streams_and_is_recorded_when_it_ends(tmp_path: Path
             await asyncio.sleep(0.02)
 
     async with recording(tmp_path) as made:
-        async with httpx.AsyncClient(proxy=made.proxy) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=made.proxy) as client:
             await client.post(provider.url + "/upload", content=pieces())
         (exchange,) = made.exchanges()
         assert exchange.facts.streaming
@@ -211,7 +211,7 @@ async def test_secrets_of_the_wire_do_not_reach_the_store(tmp_path: Path, provid
 async def test_labels_say_what_was_asked_and_answered(tmp_path: Path, provider: Provider) -> None:
     async with recording(tmp_path) as made:
         body = {"model": "scripted-1", "messages": [{"role": "user", "content": "hi"}], "temperature": 0.5}
-        async with httpx.AsyncClient(proxy=made.proxy) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=made.proxy) as client:
             await client.post(provider.url + "/v1/chat/completions", json=body)
         (exchange,) = made.exchanges()
         assert (exchange.facts.kind, exchange.facts.boundary) == ("llm", "decision")

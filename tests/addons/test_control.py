@@ -30,7 +30,7 @@ def bodies(made: Recording, word: str = "last") -> list[tuple[str, object]]:
 
 async def test_values_are_what_the_recording_says(tmp_path: Path) -> None:
     async with recording(tmp_path) as made:
-        async with httpx.AsyncClient(proxy=made.proxy) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=made.proxy) as client:
             now = (await client.get(f"{HERE}/v1/now")).json()
             random = (await client.get(f"{HERE}/v1/random?bytes=5")).json()
             one = (await client.get(f"{HERE}/v1/uuid")).json()
@@ -47,7 +47,7 @@ async def test_values_are_what_the_recording_says(tmp_path: Path) -> None:
 async def test_a_note_is_kept_without_its_secrets(tmp_path: Path) -> None:
     async with recording(tmp_path) as made:
         said = {"kind": "effect", "effect": "refund", "committed": True, "receipt": "re_1", "api_key": "k" * 9}
-        async with httpx.AsyncClient(proxy=made.proxy) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=made.proxy) as client:
             answer = await client.post(f"{HERE}/v1/notes", json=said)
         assert (answer.status_code, answer.json()) == (201, {"noted": "effect"})
         ((kind, kept),) = bodies(made)
@@ -74,7 +74,7 @@ async def test_it_is_reached_by_connect_and_by_tls_as_well_and_is_never_dialled(
 async def test_a_child_run_is_opened_and_takes_what_names_it(tmp_path: Path, provider: Provider) -> None:
     labels = (("team", "the recorder's"), ("env", "test"))
     async with recording(tmp_path, labels=labels) as made:
-        async with httpx.AsyncClient(proxy=made.proxy) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=made.proxy) as client:
             opened = (await client.post(f"{HERE}/v1/runs", json=WORKER)).json()
             again = await client.post(f"{HERE}/v1/runs", json={"name": "worker"})
             unnamed = (await client.post(f"{HERE}/v1/runs")).json()
@@ -143,7 +143,7 @@ async def test_a_body_that_is_too_long_or_of_unknown_length_is_not_taken(tmp_pat
 async def test_it_tells_people_and_programs_what_it_does(tmp_path: Path) -> None:
     async with recording(tmp_path) as made:
         trust = ssl.create_default_context(cafile=str(made.authority))
-        async with httpx.AsyncClient(proxy=made.proxy, verify=trust) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=made.proxy, verify=trust) as client:
             assert "/v1/notes" in (await client.get(f"{HERE}/")).text
             document = (await client.get("https://edgetape.internal/v1/openapi.json")).json()
         assert set(document["paths"]) == {"/v1/now", "/v1/random", "/v1/uuid", "/v1/notes", "/v1/runs", "/v1/rpc"}

@@ -178,7 +178,7 @@ async def test_a_stream_of_http2_that_the_server_resets_and_one_that_the_agent_l
     with running_module("tests.support.h2_echo", "--tls", *files) as server:
         async with recording(tmp_path, upstream_ca=upstream_root) as made:
             trust = ssl.create_default_context(cafile=str(made.authority))
-            async with httpx.AsyncClient(proxy=made.proxy, verify=trust, http2=True) as client:
+            async with httpx.AsyncClient(timeout=30, proxy=made.proxy, verify=trust, http2=True) as client:
                 with pytest.raises(httpx.RemoteProtocolError):
                     await client.get(server.url + "/reset?after=10")
                 async with client.stream("GET", server.url + "/stream?n=50&ms=100") as answer:

@@ -161,7 +161,7 @@ async def test_the_clients_of_both_providers_work_unchanged(
 ) -> None:
     async with recording(tmp_path, upstream_ca=upstream_root) as made:
         trust = ssl.create_default_context(cafile=str(made.authority))
-        async with httpx2.AsyncClient(proxy=made.proxy, verify=trust) as http:
+        async with httpx2.AsyncClient(timeout=30, proxy=made.proxy, verify=trust) as http:
             one = openai.AsyncOpenAI(base_url=tls_provider.url + "/v1", api_key="sk-canary-1", http_client=http)
             stream = await one.chat.completions.create(
                 model="m-1", messages=[{"role": "user", "content": "hi"}], stream=True

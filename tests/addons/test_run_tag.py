@@ -46,7 +46,7 @@ async def test_the_user_name_of_the_proxy_url_names_the_run(
     async with recording(tmp_path, upstream_ca=upstream_root) as made:
         trust = ssl.create_default_context(cafile=str(made.authority))
         proxy = made.proxy.replace("//", "//nightly:x@")
-        async with httpx.AsyncClient(proxy=proxy, verify=trust) as client:
+        async with httpx.AsyncClient(timeout=30, proxy=proxy, verify=trust) as client:
             await client.get(provider.url + "/plain")
             await client.get(tls_provider.url + "/tls/1")
             await client.get(tls_provider.url + "/tls/2")

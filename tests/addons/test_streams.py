@@ -31,7 +31,7 @@ async def test_c001_each_event_reaches_the_agent_before_the_next_is_written(tmp_
 
     async with served(serve) as port, recording(tmp_path) as made:
         async with (
-            httpx.AsyncClient(proxy=made.proxy) as client,
+            httpx.AsyncClient(timeout=30, proxy=made.proxy) as client,
             client.stream("GET", f"http://127.0.0.1:{port}/") as answer,
         ):
             pieces = answer.aiter_raw()
@@ -53,7 +53,7 @@ async def test_an_event_stream_with_a_length_is_not_held_either(tmp_path: Path) 
 
     async with served(serve) as port, recording(tmp_path) as made:
         async with (
-            httpx.AsyncClient(proxy=made.proxy) as client,
+            httpx.AsyncClient(timeout=30, proxy=made.proxy) as client,
             client.stream("GET", f"http://127.0.0.1:{port}/") as answer,
         ):
             pieces = answer.aiter_raw()

@@ -21,7 +21,7 @@ URL = os.environ["URL"]
 
 @pytest.fixture
 def client():
-    with httpx.Client() as client:
+    with httpx.Client(timeout=60) as client:
         yield client
 
 @pytest.fixture

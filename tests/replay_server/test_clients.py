@@ -56,7 +56,7 @@ CLIENTS = {
         """,
     "httpx": """
         import httpx
-        with httpx.Client() as client:
+        with httpx.Client(timeout=60) as client:
             print(client.get("https://api.example.com/a?x=1").text, client.get("http://api.example.com/b").text)
         """,
     "urllib": """

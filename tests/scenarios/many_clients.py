@@ -60,7 +60,7 @@ def with_anthropic(url: str) -> str:
 
 def over_h2(url: str) -> str:
     """The body of an answer by whichever HTTP the other side speaks."""
-    with httpx.Client(http2=True) as client:
+    with httpx.Client(http2=True, timeout=60) as client:
         return client.post(f"{url}/echo", json={"n": 1}, headers={"x-client": "httpx-h2"}).text
 
 
@@ -78,7 +78,7 @@ def clients(url: str, plain: str, h2: str, git: str, folder: Path) -> dict[str, 
         "requests": lambda: requests.post(f"{url}/requests?fault=gzip", json={"x": "é"}, timeout=60).text,
         "requests-plain": lambda: requests.get(f"{plain}/requests-plain?fault=chunked", timeout=60).text,
         "urllib": lambda: urllib.request.urlopen(f"{url}/urllib?fault=no-length", b"body", 60).read().decode(),
-        "httpx": lambda: httpx.post(f"{url}/httpx?fault=br", content=b"\x00\xff").text,
+        "httpx": lambda: httpx.post(f"{url}/httpx?fault=br", content=b"\x00\xff", timeout=60).text,
         "httpx-h2": lambda: over_h2(h2),
         "openai": lambda: with_openai(url),
         "anthropic": lambda: with_anthropic(url),

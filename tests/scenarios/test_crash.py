@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import subprocess
 import sys
 import time
@@ -13,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from store.database import FILE_NAME
 from tests.scenarios.kept import Kept, kept, proven
 from tests.support.authority import ServerCertificate
 from tests.support.command import Command
@@ -23,8 +26,7 @@ from tests.support.sample import Sample
 AGENT = str(Path(__file__).with_name("busy_agent.py"))
 KINDS = ("length", "chunked", "sse", "h2", "part")
 READY_S_MAX = 60.0
-LATE_S = 2.0
-PIECES_S_MAX = 1.5  # pieces of a stream are on disk within 250 ms; a loaded machine may take longer
+PIECES_S_MAX = 5.0  # pieces of a stream are on disk within 250 ms; a loaded machine may take longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,15 @@ def asking(command: list[str], log: Path, environment: dict[str, str]) -> Iterat
             process.stderr.close()
 
 
+def until_pieces_are_kept(command: Command) -> None:
+    """Until the store has several pieces of a stream that goes on: here only the slow one comes in so many."""
+    connection, until = sqlite3.connect(command.store / FILE_NAME), time.monotonic() + READY_S_MAX
+    with contextlib.closing(connection):
+        while not connection.execute("SELECT * FROM pending WHERE part = 'answer' AND number >= 6").fetchall():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
 def lost(seen: list[Seen], recorded: list[Kept]) -> list[Seen]:
     """What was seen whole and is not there whole."""
     there = {
@@ -88,7 +99,10 @@ def test_nothing_whose_end_the_agent_saw_is_lost_when_the_recorder_is_killed(
         agent = [sys.executable, AGENT, str(log), f"https://localhost:{tls_provider.port}", h2_url]
         options = ("--name", f"round-{number}", "--upstream-ca", str(upstream_root))
         with asking(command.line("record", *options, "--", *agent), log, command.environment) as recorder:
-            time.sleep(random.uniform(0, 0.8) if number else LATE_S)
+            if number:
+                time.sleep(random.uniform(0, 0.8))
+            else:
+                until_pieces_are_kept(command)
             recorder.kill()
             killed[number] = time.monotonic()
     assert command.run("record", "--", "true").code == 0
@@ -102,7 +116,7 @@ def test_nothing_whose_end_the_agent_saw_is_lost_when_the_recorder_is_killed(
         early = [one.length for one in seen if one.kind == "part" and one.at_s < killed[number] - PIECES_S_MAX]
         assert "recorder_stopped" in (slow.ended, slow.failed)  # failed: not one piece was due before the kill
         assert len(slow.body) >= max(early, default=0)
-        assert early or number
+        assert slow.body or number
     sample.measured(f"strict: {rounds} kills, {whole} exchanges seen whole by agents, 0 lost")
 
 

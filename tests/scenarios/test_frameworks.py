@@ -29,7 +29,7 @@ import os, httpx
 place = os.environ["PROVIDER"]
 def lookup(customer: str) -> str:
     """Look a customer up."""
-    return httpx.get(f"{place}/customers", params={"name": customer}).text
+    return httpx.get(f"{place}/customers", params={"name": customer}, timeout=60).text
 '''
 AGENTS = {
     "LangGraph": TOOL

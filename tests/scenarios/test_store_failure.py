@@ -92,7 +92,9 @@ async def recording(folder: Path, disk: Disk, fails: Fails = sound) -> AsyncIter
         await writer.checkpoint()
         disk.commits, disk.fails = 0, fails
         try:
-            async with httpx.AsyncClient(proxy=f"http://127.0.0.1:{recorder.port}", trust_env=False) as client:
+            async with httpx.AsyncClient(
+                timeout=30, proxy=f"http://127.0.0.1:{recorder.port}", trust_env=False
+            ) as client:
                 yield client
         finally:
             disk.fails = sound

@@ -86,13 +86,13 @@ def running(binaries: Path) -> Iterator[Postgres]:
     secret = folder / "secret"
     secret.write_text(PASSWORD)
     secret.chmod(0o644)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     data = folder / "data"
     making = [binaries / "initdb", "-D", data, "-U", _ACCOUNT, "-N", "-E", "UTF8", "--locale=C", f"--pwfile={secret}"]
     making += ["--auth-local=trust", "--auth-host=scram-sha-256"]
     subprocess.run(making, check=True, stdout=subprocess.DEVNULL, cwd=folder, **account)  # type: ignore[call-overload]
+    with socket.socket() as free:  # at the last moment, so that hardly anybody else is given it before the server is
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     options = (f"unix_socket_directories={folder}", "listen_addresses=127.0.0.1", f"port={port}", *_QUICK)
     command = [binaries / "postgres", "-D", data, *(word for option in options for word in ("-c", option))]
     with (folder / "log").open("wb") as log:
