@@ -44,7 +44,7 @@ def listening(
     finally:
         process.stdin.close()
         process.stdout.close()
-        process.wait(20)
+        process.wait(60)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.5", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"])
@@ -60,6 +60,8 @@ def test_a_listener_of_a_grandchild_is_the_agents_own_also_without_the_marker() 
 
 def test_a_listener_whose_parent_has_ended_is_known_by_the_marker() -> None:
     with listening("sh", "-c", 'exec 3<&0; setsid "$@" <&3 & exit', "sh") as (tree, port):
+        assert owns_listener(tree, port)
+        os.waitid(os.P_PID, tree.root, os.WEXITED | os.WNOWAIT)  # the parent, which is in no hurry
         assert owns_listener(tree, port)
         assert not owns_listener(ProcessTree(tree.root, "another"), port)
 
