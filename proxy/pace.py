@@ -9,7 +9,7 @@ no uvloop, such as Windows.
 import gc
 import os
 import sys
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,40 +31,24 @@ def is_plain() -> bool:
 
 
 def optimise(arguments: list[str]) -> None:
-    """Starts this process anew as `python -O`, if a command that records is asked for; returns where it is no use.
+    """Starts this process anew where that is of use, else returns: as `python -O`, if a command that records is asked
+    for, and without the password that its own command line holds.
 
     mitmproxy checks the type of every field that it sets; -O leaves that out. The process keeps its id, and its
     environment: the agent's own Python is not optimised. Where compiled modules cannot be kept, compiling them at each
     start would cost more than is won.
     """
+    if sys.platform == "win32":
+        return
+    given = words = sys.orig_argv[1:]
+    if any("postgres" in word for word in arguments):
+        from proxy.cover import unseen
+
+        words = unseen(given, os.environ)
     asked = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if __debug__ and sys.platform != "win32" and not is_plain() and RECORDING.intersection(asked) and _is_cached():
-        words = unseen(sys.orig_argv[1:], os.environ)
-        os.execv(sys.executable, [sys.executable, "-O", *words])  # noqa: S606  # ourselves, no shell
-
-
-def unseen(words: list[str], environment: MutableMapping[str, str]) -> list[str]:
-    """The words without a store's URL that has a password: every account may read a command line, as long as the
-    process lives. The URL goes into the environment, out of which it is taken before an agent starts.
-    """
-    verb = next((at for at, word in enumerate(words) if word in RECORDING and words[at - 1] != "-m"), 0)
-    places = [at for at, word in enumerate(words[:verb]) if word == "--store" or word.startswith("--store=")]
-    if len(places) != 1:
-        return words
-    from store.core import address
-    from store.core.errors import EdgetapeError
-
-    (at,) = places
-    width = 2 if words[at] == "--store" else 1
-    url = words[at].partition("=")[2] if width == 1 else "".join(words[at + 1 : at + 2])
-    try:
-        is_secret = address.is_url(url) and bool(address.parse(url).password)
-    except EdgetapeError:  # it is told when the settings are read
-        return words
-    if not is_secret:
-        return words
-    environment["EDGETAPE_STORE"] = url
-    return [*words[:at], *words[at + width :]]
+    is_slow = __debug__ and not is_plain() and bool(RECORDING.intersection(asked)) and _is_cached()
+    if is_slow or words != given:
+        os.execv(sys.executable, [sys.executable, *["-O"] * is_slow, *words])  # noqa: S606  # ourselves, no shell
 
 
 def _is_cached() -> bool:
