@@ -1,6 +1,7 @@
 """Sizes, durations, counts and foreign text as a person reads them."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -49,6 +50,12 @@ def duration(microseconds: int) -> str:
 def count(number: int, one: str, many: str = "") -> str:
     """`1 exchange`, `12 exchanges`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def amounts(counted: Mapping[str, int]) -> str:
+    """`12 input tokens, 1 output token`: what a model counted, under its own names, which are plurals."""
+    words = ((name.replace("_", " "), number) for name, number in counted.items())
+    return ", ".join(count(number, name.removesuffix("s"), name) for name, number in words)
 
 
 def moment(stamp: str) -> str:

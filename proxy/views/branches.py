@@ -35,7 +35,9 @@ _IN = frozenset(
         "cache_read_input_tokens", "cache_creation_input_tokens", "cacheReadInputTokens", "cacheWriteInputTokens",
     )
 )  # fmt: skip
-_OUT = frozenset(("completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount", "eval_count"))
+_OUT = frozenset(
+    ("completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount", "responseTokenCount", "eval_count")
+)
 
 
 @dataclass(frozen=True, slots=True)

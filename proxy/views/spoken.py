@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
-from proxy.words import count, shown
+from proxy.words import amounts, count, shown
 from store.core.errors import EdgetapeError
 from store.core.event import Event
 from store.core.model import WsMessage
@@ -14,10 +14,13 @@ from store.core.text import Apart, Text
 from store.exchange import Exchange
 from store.labels.classify import answer_text, request_labels
 from store.labels.dialect import Answer, Call, RequestLabels
+from store.labels.gemini import LIVE
 
 _JSON = ((b"content-type", b"application/json"),)
 _STREAM = ((b"content-type", b"text/event-stream"),)
 _LAST = re.compile(rb'"type"\s*:\s*"response\.(completed|incomplete|failed|cancelled|done)"')
+_TURN_ENDS = re.compile(rb'"turnComplete"\s*:\s*true|"toolCall"\s*:')  # Gemini's Live API
+_SET_UP = re.compile(rb'\s*\{\s*"setupComplete"')
 _ASKS = re.compile(rb'"type"\s*:\s*"response\.create"')
 _SOUND = b"audio.delta"
 _TYPE_WITHIN = 200  # bytes, where the type of a message stands
@@ -85,7 +88,7 @@ class Spoken:
         """What came of it, for people."""
         said = [f"it asks for {', '.join(shown(tool.encode()) for tool in self.tools)}"] if self.tools else []
         if self.usage:
-            said.append(", ".join(f"{number} {name.replace('_', ' ')}" for name, number in self.usage.items()))
+            said.append(amounts(self.usage))
         return said
 
 
@@ -118,17 +121,21 @@ class _Heard:
     def take(self, event: Event) -> None:
         """One message, or the end of the socket."""
         facts = event.facts
-        if not isinstance(facts, WsMessage) or facts.opcode != "text":
+        if not isinstance(facts, WsMessage) or (facts.opcode != "text" and not self._is_live):
             return
-        raw = _body(event, self.look)
+        raw = _body(event, self.look)  # Google's servers say JSON in messages of type binary
         if facts.direction == "to_server":
             self._ask(event, raw)
-        elif self.asked is not None and _SOUND not in raw[:_TYPE_WITHIN]:
+        elif self.asked is not None and _SOUND not in raw[:_TYPE_WITHIN] and not _SET_UP.match(raw):
             self.since_us = self.since_us or event.place.mono_us
             self.pieces.append(b"".join(b"data: %s\n" % line for line in raw.splitlines()) + b"\n")
-            if _LAST.search(raw):
+            if (_TURN_ENDS if self._is_live else _LAST).search(raw):
                 self.took_us += event.place.mono_us - self.since_us
                 self.close()
+
+    @property
+    def _is_live(self) -> bool:
+        return self.asked is not None and self.asked.operation == LIVE
 
     def close(self) -> None:
         """The answer that was coming is as whole as it will be."""
@@ -141,6 +148,9 @@ class _Heard:
 
     def _ask(self, event: Event, raw: bytes) -> None:
         if self.asked is not None and self.asked.operation == "realtime" and not _ASKS.search(raw):
+            return
+        if self._is_live:  # whatever it says, its model and session stay
+            self.since_us = self.since_us if self.pieces else event.place.mono_us
             return
         labels = _labels(self.exchange, raw, self.look)
         if labels.kind == "llm" and labels.model:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from proxy.views.answer import counted
 from proxy.views.spoken import Look, Spoken, spoken
-from proxy.words import count, duration, folded, moment, printable, shown, size
+from proxy.words import amounts, count, duration, folded, moment, printable, shown, size
 from store.core import rpc
 from store.core.errors import EdgetapeError
 from store.core.event import Event
@@ -163,7 +163,7 @@ def _answered(exchange: Exchange, response: HttpResponse, look: Look, talk: Spok
         said.append("its stream has no last event, as one that was cut")
     usage = counted(response)
     if usage:
-        said.append(", ".join(_amount(name, number) for name, number in usage.items()))
+        said.append(amounts(usage))
     if exchange.messages:
         said.append(_messages(exchange.messages))
     if response.ended != "complete":
@@ -175,12 +175,6 @@ def _answered(exchange: Exchange, response: HttpResponse, look: Look, talk: Spok
     elif response.truncated:
         said.append("its body was kept in part")
     return "; ".join(said)
-
-
-def _amount(name: str, number: int) -> str:
-    """What a model counted, in words: its own name for it, which is a plural."""
-    words = name.replace("_", " ")
-    return count(number, words.removesuffix("s"), words)
 
 
 def _lacks_an_end(exchange: Exchange) -> bool:

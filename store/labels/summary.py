@@ -6,7 +6,7 @@ from store.labels.dialect import Answer, Call, RequestLabels
 from store.labels.tree import Json
 from store.labels.wire import Request, Response
 
-_OUTPUT_TOKENS = ("completion_tokens", "output_tokens", "candidatesTokenCount")
+_OUTPUT_TOKENS = ("completion_tokens", "output_tokens", "candidatesTokenCount", "responseTokenCount")
 _CONVERSATIONS = (
     "chat.completions",
     "chat",

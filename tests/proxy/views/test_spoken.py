@@ -1,6 +1,7 @@
 """What models said on a WebSocket counts like what they said over HTTP: words, tools, tokens, time."""
 
 import json
+from typing import Literal
 
 from proxy.views.spoken import Spoken, spoken
 from store.core.event import Event, Place
@@ -17,12 +18,19 @@ CREATE = {"type": "response.create", "model": "m-1", "input": []}
 STEP_US = 1_000
 
 
-def heard(*said: Said, path: str = "/v1/responses", query: bytes = b"") -> Spoken | None:
-    bodies = {f"{number:064}": json.dumps(value).encode() for number, (_, value) in enumerate(said)} | {"f" * 64: query}
+def heard(
+    *said: Said, path: str = "/v1/responses", query: bytes = b"", servers: Literal["text", "binary"] = "text"
+) -> Spoken | None:
+    bodies = {f"{number:064}": json.dumps(value, indent=1).encode() for number, (_, value) in enumerate(said)} | {
+        "f" * 64: query
+    }
     facts: list[Fact] = [request(path=path, query=Body(body="f" * 64))]
     facts += [
         WsMessage(
-            req=0, direction="to_server" if is_agents else "to_client", opcode="text", body=Body(body=f"{number:064}")
+            req=0,
+            direction="to_server" if is_agents else "to_client",
+            opcode="text" if is_agents else servers,
+            body=Body(body=f"{number:064}"),
         )
         for number, (is_agents, _) in enumerate(said)
     ]
@@ -53,6 +61,38 @@ def test_an_answer_that_was_cut_is_what_came_of_it() -> None:
     found = heard((True, CREATE), *answer(Turn(1, "m-1", ("low ", "risk"), None, "stop", 11))[:4])
     assert found is not None
     assert (found.answer.text, found.times, found.usage) == ("low ", 1, {})
+
+
+def test_each_turn_of_a_live_session_counts_with_what_it_used() -> None:
+    def turn(text: str, used: int) -> tuple[Said, Said]:
+        model = {"modelTurn": {"parts": [{"text": text}]}}
+        usage = {"promptTokenCount": 10, "responseTokenCount": used}
+        return (False, {"serverContent": model}), (
+            False,
+            {"serverContent": {"turnComplete": True}, "usageMetadata": usage},
+        )
+
+    config = {"temperature": 0}
+    found = heard(
+        (True, {"setup": {"model": "models/live-1", "generationConfig": config}}),
+        (False, {"setupComplete": {}}),
+        (True, {"clientContent": {"turns": [], "turnComplete": True}}),
+        (False, {"toolCall": {"functionCalls": [{"id": "c1", "name": "lookup", "args": {"id": 1}}]}}),
+        (True, {"toolResponse": {"functionResponses": []}}),
+        *turn("low ", 3),
+        (True, {"realtimeInput": {"audio": {"data": "AAAA", "mimeType": "audio/pcm"}}}),
+        (False, {"serverContent": {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "AA"}}]}}}),
+        (False, {"serverContent": {"outputTranscription": {"text": "ris"}}}),
+        *turn("k", 1),
+        path="/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
+        servers="binary",
+    )
+    assert found is not None
+    assert (found.models, found.operation, found.times) == (("live-1",), "BidiGenerateContent", 3)
+    assert (found.tools, found.calls[0].arguments) == (("lookup",), '{"id":1}')
+    assert [answer.text for answer in found.answers] == ["", "low ", "risk"]
+    assert found.usage == {"promptTokenCount": 20, "responseTokenCount": 4}
+    assert found.took_us == (1 + 2 + 4) * STEP_US
 
 
 def test_a_realtime_session_is_asked_by_its_address_and_may_answer_unasked() -> None:
