@@ -33,8 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the run's seed once, for our own samples and for hypothesis."""
+    """Choose the run's seed once, for our own samples and for hypothesis; let commands be compiled once."""
     config.stash[_BEGAN] = time.time()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, each command that a test starts compiles all it loads
     if config.option.seed is None:
         config.option.seed = random.SystemRandom().randrange(1_000_000)
     if config.option.hypothesis_seed is None:
