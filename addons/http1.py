@@ -15,6 +15,7 @@ from typing import Any
 import h11
 from h11._readers import ChunkedReader, ContentLengthReader, Http10Reader
 from h11._receivebuffer import ReceiveBuffer
+from mitmproxy.connection import ConnectionState
 from mitmproxy.http import Headers
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import _events as said
@@ -119,11 +120,17 @@ class TowardsAgent(_Whole, http1.Http1Server):
         yield from super().send(passed_on(event) if isinstance(event, said.ResponseHeaders) else event)
 
     def mark_done(self, *, request: bool = False, response: bool = False) -> _Run:
-        """One that has said so asks for nothing else."""
+        """One that has said that this was all may have asked for more before."""
+        answered = self.stream_id
         yield from super().mark_done(request=request, response=response)
-        if self.says_no_more and self.response is None:
-            self.state = self.done
-            yield commands.CloseConnection(self.conn)
+        if self.says_no_more and self.stream_id != answered and self.conn.state & ConnectionState.CAN_WRITE:
+            yield from self.state(events.ConnectionClosed(self.conn))
+
+    def make_pipe(self) -> _Run:
+        """A tunnel, in which this was all from the start."""
+        yield from super().make_pipe()
+        if self.says_no_more:
+            yield from self.state(events.ConnectionClosed(self.conn))
 
     def read_headers(self, event: events.ConnectionEvent) -> _Run:
         """The head of a request, with the path that it has."""

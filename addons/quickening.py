@@ -48,6 +48,10 @@ class _Quick(_Theirs):
     """A connection whose hooks are called in its own turn."""
 
     async def handle_client(self) -> None:
+        io = self.transports[self.client].writer
+        if io is not None and io.get_extra_info("peername") is None:
+            io.close()  # it was reset before we came to it: nobody is there, and nobody can say who was
+            return
         self.layer = _Inline(self.layer, self)  # type: ignore[assignment]
         await super().handle_client()
 

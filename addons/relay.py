@@ -52,7 +52,13 @@ class Opened(bytes):
 
 
 def receive_data(tls: TLSLayer, data: bytes) -> _Run:
-    """In the place of the same method of a TLSLayer: takes what has been decrypted for what it is."""
+    """In the place of the same method of a TLSLayer: takes what has been decrypted for what it is.
+
+    What came of a peer that left before a handshake began means nothing, and mitmproxy would crash over it.
+    """
+    session: SSL.Connection | None = tls.tls
+    if session is None:
+        return
     if isinstance(data, Opened):
         if data:
             yield from tls.event_to_child(events.DataReceived(tls.conn, bytes(data)))

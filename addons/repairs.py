@@ -126,6 +126,8 @@ class _Stream(http_layers.HttpStream):
 
     def passthrough(self, event: events.Event) -> _Run:
         """A tunnel, of which one direction may end before the other."""
+        if isinstance(event, said.RequestProtocolError):  # the agent has left before it was let in
+            event = said.RequestEndOfMessage(self.stream_id)
         within = self.child_layer
         assert within is not None
         self.child_layer = Halves(within, self.context)  # type: ignore[assignment]  # of a layer, its way in

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from store.core.model import HttpRequest, HttpResponse, RunOpen
-from tests.addons.raw import ask, connected, get, intercepted, served, tunnelled
+from tests.addons.raw import ANSWER_S_MAX, ask, connected, get, intercepted, served, tunnelled
 from tests.addons.recording import recording
 from tests.support.authority import ServerCertificate
 from tests.support.processes import running_module
@@ -111,6 +111,22 @@ async def test_a_keep_alive_connection_carries_several_exchanges_of_http_1_0_and
                 assert await reader.readexactly(2) == b"ok"
         found = [(one.facts.http_version, one.response and one.response.http_version) for one in made.exchanges()]
         assert found == [("HTTP/1.0", "HTTP/1.0"), ("HTTP/1.1", "HTTP/1.1")]
+
+
+@pytest.mark.parametrize(
+    "rest", [b"", b"GET /half HT", b"PUT http://h/ HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1"]
+)
+async def test_an_agent_that_asks_ahead_and_says_that_this_was_all_gets_every_answer(
+    tmp_path: Path, provider: Provider, rest: bytes
+) -> None:
+    asked = b"".join(b"GET %s/slowly?%d HTTP/1.1\r\nHost: x\r\n\r\n" % (provider.url.encode(), at) for at in range(3))
+    async with recording(tmp_path) as made:
+        async with connected(made.recorder.port) as (reader, writer):
+            writer.write(asked + rest)
+            writer.write_eof()
+            async with asyncio.timeout(ANSWER_S_MAX):
+                assert (await reader.read()).count(b"HTTP/1.1 200") == 3
+        assert len(provider.seen()) == 3
 
 
 async def test_a_very_long_query_and_header_and_a_path_of_other_bytes_are_recorded(
