@@ -152,11 +152,14 @@ async def test_frames_compressed_or_not_whole_or_not_are_messages_in_the_log_and
             b"Sec-WebSocket-Extensions: permessage-deflate\r\n"
             b"Sec-WebSocket-Accept: " + accept_key(key).encode() + b"\r\n\r\n"
         )
-        for frame in SPOKEN:
+        *before, last = SPOKEN
+        for frame in before:
             writer.write(frame)
             await writer.drain()
             await asyncio.sleep(0.01)
         pongs.append(await reader.readexactly(10))
+        writer.write(last)
+        await reader.read()
 
     async with served(speak) as port, recording(tmp_path) as made:
         async with connect(f"ws://127.0.0.1:{port}/", proxy=made.proxy) as client:
