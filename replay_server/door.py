@@ -35,7 +35,7 @@ _quiet.propagate = False
 class Door(RequestHandler):
     """Speaks HTTP on one connection."""
 
-    __slots__ = ("_doors", "_reads_fast", "_speaks_on", "caller")
+    __slots__ = ("_doors", "_reads_fast", "_says_no_more", "_speaks_on", "caller")
 
     def __init__(self, server: "Doors", caller: Caller) -> None:
         super().__init__(
@@ -53,6 +53,7 @@ class Door(RequestHandler):
         self._doors = server
         self._speaks_on: asyncio.Transport | None = None
         self._reads_fast = True
+        self._says_no_more = False
         self.caller = caller
 
     def data_received(self, data: bytes) -> None:
@@ -97,8 +98,15 @@ class Door(RequestHandler):
         is_whole = bool(asked) and all(payload.is_eof() for payload in asked)
         if not is_whole or self.caller.tls or not says_no_more(self._speaks_on):
             return False
-        self.close()  # when what was asked is answered
+        self._says_no_more = True
+        if not self._messages:
+            self.close()  # when what was asked is answered
         return True
+
+    @property
+    def has_answered_all(self) -> bool:
+        """Whether nothing is to come after what is being answered now: aiohttp would answer nothing else."""
+        return self._says_no_more and not self._messages
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Ends."""
@@ -202,4 +210,5 @@ class Doors(web.Server):
             http10=request.version < (1, 1),
             close=not request.keep_alive,
         )
-        return _Sent(keep_alive=await self._respond(asked))
+        goes_on = await self._respond(asked)
+        return _Sent(keep_alive=goes_on and not door.has_answered_all)

@@ -162,12 +162,12 @@ class Porch(asyncio.Protocol):
 
     def _go_on(self) -> None:
         """Answers the next request, if it has come whole."""
-        if self._is_busy or self.transport is None or self.transport.is_closing() or self._porches.closing:
+        self._is_busy = False
+        if self.transport is None or self.transport.is_closing() or self._porches.closing:
             return
         asked = self._next()
         if asked is None:
-            if self._says_no_more and self.transport is not None:
-                self.transport.close()  # in the middle of a request
+            self._read_on()
             return
         self._is_busy = True
         loop = asyncio.get_running_loop()
@@ -219,15 +219,25 @@ class Porch(asyncio.Protocol):
             self._porches.failed(error)
             self.abort()
         finally:
-            self._is_busy = False
             self.answering = None
+            self._is_busy = bool(self._came)
         if self.transport is None:
             return
-        if not goes_on or self._porches.closing or (self._says_no_more and not self._came):
+        if not goes_on or self._porches.closing:
             self.transport.close()
         elif self._came:
-            asyncio.get_running_loop().call_soon(self._go_on)  # others have their turn in between
-        if self._has_paused:
+            # Others have their turn in between, and a client may say in it that this was all.
+            asyncio.get_running_loop().call_soon(self._go_on)
+        else:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Nothing is to be answered: hears more, where there is to come more."""
+        if self.transport is None:
+            return
+        if self._says_no_more:
+            self.transport.close()
+        elif self._has_paused:
             self._has_paused = False
             self.transport.resume_reading()
 
@@ -243,6 +253,10 @@ class Porch(asyncio.Protocol):
         if self._drained is not None:
             door.pause_writing()
         door.data_received(came)
+        if self._says_no_more and not door.eof_received():
+            transport.close()
+        if self._has_paused:
+            transport.resume_reading()
 
 
 def _read(head: bytes) -> tuple[str, bytes, Pairs, int, bool] | None:

@@ -1,6 +1,7 @@
 """Plain requests are answered without a detour, everything else goes in by the door, and nobody can tell which."""
 
 import asyncio
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,9 @@ import pytest
 from replay_server import door, porch
 from replay_server.admission import Admission
 from replay_server.answer import Live, Reply
-from replay_server.caller import says_no_more
+from replay_server.beginning import Beginning
+from replay_server.caller import Caller, Heard, says_no_more
+from replay_server.findings import Clients
 from store.core.form import Asked, Pairs
 from tests.replay_server.recording import Place, Recording
 from tests.replay_server.test_connect import GET, eager_tls, tell
@@ -138,6 +141,78 @@ async def test_one_that_has_said_all_is_answered_however_long_that_takes_and_the
         wire.transport.write_eof()
         await wire.until(b"absolute")
         assert await wire.end() == "closed"
+
+
+PLAINLY = b"GET http://api.example.com/a HTTP/1.1\r\nHost: x\r\n\r\n"
+RARELY = PLAINLY.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "last, answers",
+    [(PLAINLY, 2), (RARELY, 2), (RARELY + RARELY + PLAINLY, 4), (PLAINLY[:-9], 1)],
+    ids=["plain", "rare", "many", "half"],
+)
+async def test_one_that_asks_ahead_and_says_between_two_answers_that_this_was_all_is_answered_and_let_go(
+    last: bytes, answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end may come when one answer is out and the next request is about to be looked at."""
+    monkeypatch.setattr(porch, "says_no_more", lambda _: True)
+    monkeypatch.setattr(door, "says_no_more", lambda _: True)
+    may_answer, answered = asyncio.Event(), asyncio.Event()
+
+    async def respond(asked: Heard) -> bool:
+        await may_answer.wait()
+        await asked.line.put(b"answer")
+        answered.set()
+        return True
+
+    def failed(error: Exception) -> None:
+        raise error
+
+    porches = porch.Porches(respond, failed, Clients())
+    loop, (inner, outer) = asyncio.get_running_loop(), socket.socketpair()
+    front, _ = await loop.create_connection(Beginning, sock=inner)
+    speaks = porch.Porch(porches, Caller(None))
+    front.set_protocol(speaks)
+    speaks.connection_made(front)
+    speaks.data_received(PLAINLY + last)
+    may_answer.set()
+    await answered.wait()
+    if not speaks.eof_received():
+        front.close()
+    with outer:
+        outer.setblocking(False)
+        async with asyncio.timeout(20):
+            heard = b""
+            while piece := await loop.sock_recv(outer, 100):
+                heard += piece
+    assert heard == b"answer" * answers
+
+
+async def test_one_that_asks_far_ahead_is_heard_to_the_end() -> None:
+    """More than is kept for later has come, and is only a part of the next request."""
+    may_answer, bodies = asyncio.Event(), list[int]()
+
+    async def respond(asked: Heard) -> bool:
+        await may_answer.wait()
+        bodies.append(len(await asked.line.body()))
+        return bodies[-1] == 0
+
+    porches = porch.Porches(respond, lambda _: None, Clients())
+    loop, (inner, outer) = asyncio.get_running_loop(), socket.socketpair()
+    await loop.create_connection(lambda: porch.Porch(porches, Caller(None)), sock=inner)
+    long = porch.AHEAD_BYTES_MAX * 3
+    upload = b"PUT http://api.example.com/a HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % long
+    outer.setblocking(False)
+    with outer:
+        sending = asyncio.ensure_future(loop.sock_sendall(outer, PLAINLY + upload + b"1" * long))
+        async with asyncio.timeout(20):
+            while not any(one._has_paused for one in porches.open):  # noqa: ASYNC110  # nobody is told of it
+                await asyncio.sleep(0)
+            may_answer.set()
+            await sending
+            assert await loop.sock_recv(outer, 1) == b""
+    assert bodies == [0, long]
 
 
 def test_every_way_in_is_open_on_uvloop_too(place: Place) -> None:
