@@ -3,13 +3,19 @@
 import asyncio
 import socket
 import struct
+import sys
 
 from replay_server.answer import Answer
 from replay_server.caller import Line
 from replay_server.modes import Pace
 from store.core.model import Ended
 
+if sys.platform.startswith("linux"):
+    import fcntl
+    import termios
+
 RESET_AFTER_S = 0.05
+TAKEN_S_MAX = 5.0  # a client that reads nothing for so long will not
 _SMALL_BYTES = 64 * 1024
 _NO_LINGER = struct.pack("ii", 1, 0)
 
@@ -53,12 +59,24 @@ async def _write(answer: Answer, line: Line, pace: Pace) -> None:
 
 async def reset(transport: asyncio.Transport) -> None:
     """A TCP reset, after what was written before has reached the client: a reset may overtake and destroy it."""
-    until = asyncio.get_running_loop().time() + 5
-    # A transport tells nobody when its buffer has emptied.
-    while transport.get_write_buffer_size() and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+    connection = transport.get_extra_info("socket")
+    until = asyncio.get_running_loop().time() + TAKEN_S_MAX
+    clear = 0
+    # Nobody tells when all has been taken. Between two looks, TLS may hand on what it still had.
+    while clear < 2 and asyncio.get_running_loop().time() < until:
+        clear = 0 if transport.get_write_buffer_size() or _unsent_bytes(connection) else clear + 1
         await asyncio.sleep(0.01)
     await asyncio.sleep(RESET_AFTER_S)
-    connection = transport.get_extra_info("socket")
     if connection is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
     transport.abort()
+
+
+def _unsent_bytes(connection: socket.socket | None) -> int:
+    """What the system has still to send, or the client to acknowledge: tcp(7), SIOCOUTQ. 0 where nobody can tell."""
+    if connection is None or not sys.platform.startswith("linux"):
+        return 0
+    try:
+        return int.from_bytes(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except OSError:  # it has ended already
+        return 0

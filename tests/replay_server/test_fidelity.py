@@ -1,10 +1,14 @@
 """What goes over the wire is what was recorded: bytes, cuts, times and failures."""
 
 import asyncio
+import socket
+import sys
 import time
+from typing import cast
 
 import pytest
 
+from replay_server import send as sending
 from replay_server.server import ReplayOptions
 from store.core.model import Ended, ErrorKind
 from store.exchange import exchanges
@@ -161,6 +165,32 @@ async def test_a_reset_comes_at_the_same_byte(place: Place) -> None:
     wire, _, how = await partial(place, "reset")
     assert wire.received.endswith(b"Content-Length: 1000\r\nConnection: close\r\n\r\n" + b"x" * 123)
     assert how == "ConnectionResetError"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there the system tells what a client has taken")
+async def test_a_reset_waits_for_a_client_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the system has still to send is thrown away by a reset."""
+    monkeypatch.setattr(sending, "RESET_AFTER_S", 0)
+    loop, body = asyncio.get_running_loop(), b"x" * 1_000_000
+    made: asyncio.Future[asyncio.Transport] = loop.create_future()
+
+    class Made(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            made.set_result(cast(asyncio.Transport, transport))
+
+    async with await loop.create_server(Made, "127.0.0.1", 0) as server:
+        with socket.create_connection(server.sockets[0].getsockname()) as slow:
+            slow.setblocking(False)
+            transport, came = await made, 0
+            transport.write(body)
+            resetting = asyncio.ensure_future(sending.reset(transport))
+            await asyncio.sleep(0.1)
+            assert not transport.is_closing()
+            while came < len(body):
+                came += len(await loop.sock_recv(slow, 1 << 16))
+            with pytest.raises(ConnectionResetError):
+                await loop.sock_recv(slow, 1)
+            await resetting
 
 
 async def test_a_server_that_closed_early_closes_at_the_same_byte(place: Place) -> None:
