@@ -107,7 +107,7 @@ def test_a_recipe_that_reaches_too_far_is_refused(second: Recipe) -> None:
 def test_another_length_than_is_known_is_refused() -> None:
     log, places = spliced([b"0123456789"])
     for length in (0, 9, 11):
-        with pytest.raises(Malformed, match="10 bytes where"):
+        with pytest.raises(Malformed, match="a length of 10 where"):
             log.resolver().body(places[0], length)
 
 
