@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -83,7 +82,7 @@ def record(folder: Path, said: Pairs) -> None:
     run, ticket = writer.open_run(Draft(opening))
     for number, exchange in enumerate(_exchanges(said)):
         request, answer = asked(exchange), answered(exchange)
-        request = replace(request, facts=msgspec.structs.replace(request.facts, **_LABELS))
+        request = msgspec.structs.replace(request, facts=msgspec.structs.replace(request.facts, **_LABELS))
         ticket = writer.append(run, answer, after=writer.append(run, request))
         if number % 200 == 0:
             ticket.result()

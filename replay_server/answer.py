@@ -7,10 +7,12 @@ Rules kept here:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from typing import Literal
+
+import msgspec
 
 from store.core.chunks import Chunk
 from store.core.form import Pairs
@@ -70,8 +72,7 @@ class Arrived:
     total_us: int
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(msgspec.Struct, frozen=True):
     """What of a live request decides the framing of its answer."""
 
     method: str
@@ -85,16 +86,14 @@ class Live:
         return "HTTP/1.0" if self.http10 else "HTTP/1.1"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """Bytes that are written by themselves, `wait_us` after what was written before, as recorded."""
 
     raw: bytes
     wait_us: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What goes out. Without a head nothing does, and only the ending is seen."""
 
     head: bytes = b""
@@ -103,8 +102,7 @@ class Answer:
     keep_alive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """What goes out, and what to call with how that ended once it has.
 
     Of a recorded answer also its step, what was asked, the answer as it is recorded, and how to give another instead.
@@ -133,7 +131,9 @@ def failure(kind: ErrorKind, live: Live, detail: bytes = b"") -> Answer:
         return Answer(ending=how)
     headers = ((b"Content-Type", b"text/plain"),)
     said = (detail or kind.encode()) + b"\n"
-    return build(Recorded(502, b"Bad Gateway", headers, "length", "complete", said), replace(live, close=True))
+    return build(
+        Recorded(502, b"Bad Gateway", headers, "length", "complete", said), msgspec.structs.replace(live, close=True)
+    )
 
 
 def build(recorded: Recorded, live: Live) -> Answer:

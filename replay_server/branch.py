@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from replay_server.answer import Live, Recorded, Reply
 from replay_server.departures import Json, withheld_document
 from replay_server.findings import Forked, Gone, Withheld
@@ -87,9 +89,9 @@ class Branch:
     ) -> Reply | Outing | Match:
         """What becomes of a request; a match: what a replay does with that one."""
         place = said.endpoint._replace(**_server(form.endpoint))
-        said = replace(said, endpoint=place)
-        moved = replace(raw, endpoint=raw.endpoint._replace(**_server(form.endpoint)))
-        asked_for = labels(replace(said.asked, endpoint=place), self.start.own)
+        said = msgspec.structs.replace(said, endpoint=place)
+        moved = msgspec.structs.replace(raw, endpoint=raw.endpoint._replace(**_server(form.endpoint)))
+        asked_for = labels(msgspec.structs.replace(said.asked, endpoint=place), self.start.own)
         to_model = live.opens_socket and self.venture.registry.knows_model(place.host, place.port)
         if to_model:
             asked_for = replace(asked_for, kind="llm", boundary="decision", effect="read")
@@ -114,7 +116,7 @@ class Branch:
                 rule = "" if by_record else self.venture.registry.allowing(deed)
                 return self._withheld(said, live, ledger, rule, choice.why, asked_for)
             case "leave":
-                return replace(match, tier=Tier.EXHAUSTED if match.again else Tier.UNEXPECTED)
+                return msgspec.structs.replace(match, tier=Tier.EXHAUSTED if match.again else Tier.UNEXPECTED)
         self.found.stubbed += self.venture.has_left
         return match
 
@@ -125,7 +127,7 @@ class Branch:
             key = first(moved.headers, _KEY.lower()).decode("latin-1") or None
             if key is None and self.venture.adds_keys:
                 key = idempotency_key(f"{self.tape.run.id}{child}", step, moved.body)
-                moved = replace(moved, headers=(*moved.headers, (_KEY, key.encode())))
+                moved = msgspec.structs.replace(moved, headers=(*moved.headers, (_KEY, key.encode())))
         said = told(moved, self.redactor)
         asked_for = replace(labels(said.asked, self.start.own), idempotency_key=key)
         ticket = ledger.request(said, live.version, None, asked_for)
@@ -133,7 +135,7 @@ class Branch:
         gone = Gone(step, place, ruling.effect, key)
         self.found.live.append(gone)
         target = self.venture.target(moved.endpoint)
-        sent = moved if target is None else replace(moved, endpoint=target)
+        sent = moved if target is None else msgspec.structs.replace(moved, endpoint=target)
         return Outing(moved.endpoint, sent, ticket, asked_for, self.start.own, ledger, gone, self.hear)
 
     def _withheld(self, said: Told, live: Live, ledger: Ledger, rule: str, why: str, asked_for: RequestLabels) -> Reply:

@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from replay_server.target import Authority
 from store.core.form import Pairs
 from store.halves import still_listens
@@ -55,8 +57,7 @@ class Line(Protocol):
         """The whole body of the request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(msgspec.Struct, frozen=True):
     """A request up to its body. `method` has a character for each byte; `close`: no other may follow it."""
 
     method: str

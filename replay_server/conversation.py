@@ -4,7 +4,8 @@ A marker that moves along (Anthropic's cache_control) and the two spellings of a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from store.core.form import Form
 from store.core.jsontext import Node, digest
@@ -19,8 +20,7 @@ _DIGEST_BYTES = 8
 _MOVING = "cache_control"
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(msgspec.Struct, frozen=True):
     """An LLM request in short: digests of its frame's parts by name, and one of 8 bytes for each message."""
 
     frame: dict[str, bytes]

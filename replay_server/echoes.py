@@ -11,7 +11,9 @@ Rules kept here:
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from replay_server.answer import Recorded
 from replay_server.minted import Scalar, alike
@@ -35,8 +37,7 @@ _REQUEST_IDS = frozenset(
 type Ids = Mapping[Scalar, Scalar]
 
 
-@dataclass(frozen=True, slots=True)
-class Echoes:
+class Echoes(msgspec.Struct, frozen=True):
     """What one answer may have to repeat: `values` and `fields` by what was recorded, `ids` of JSON-RPC messages."""
 
     values: Mapping[bytes, bytes]

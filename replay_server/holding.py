@@ -1,7 +1,8 @@
 """Holds one answer of the server while a person looks at it, and keeps its client from giving up."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replay_server.answer import Reply
 from replay_server.caller import Line

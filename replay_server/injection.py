@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from replay_server.answer import Recorded
 from replay_server.modes import NotAllowed
 from replay_server.rewriting import media_type
@@ -191,6 +193,6 @@ def _shortened(chunks: Sequence[Chunk], length: int) -> list[Chunk]:
     left, kept = length, []
     for chunk in chunks:
         if left > 0:
-            kept.append(replace(chunk, length=min(chunk.length, left)))
+            kept.append(msgspec.structs.replace(chunk, length=min(chunk.length, left)))
         left -= chunk.length
     return kept

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 from replay_server.conversation import Conversation, conversation
 from replay_server.mapping import Mapped, Mapping
 from replay_server.minted import Blanked, blanked
@@ -49,8 +51,7 @@ class Tier(StrEnum):
         return self in (Tier.OPTIONAL, Tier.SAME, Tier.MAPPED)
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """The tier, and the recorded exchange that answers or comes nearest, by its place among the exchanges."""
 
     tier: Tier
@@ -58,8 +59,7 @@ class Match:
     again: bool = False  # an exact repetition of what was served
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """What is kept of a recorded request once its key was made."""
 
     key: bytes

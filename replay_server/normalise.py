@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import msgspec
+
 from replay_server.agents import KnownAgent, known_agents
 from replay_server.route import split
 from replay_server.rules import Ignore, Optional
@@ -31,8 +33,7 @@ _READ = frozenset((b"content-type", b"content-encoding", b"user-agent"))  # what
 _PLACES_KEPT = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Normal:
+class Normal(msgspec.Struct, frozen=True):
     """A request as it is compared.
 
     `counts` says how many places each rule took out. `optional` names the rule by which it may come or not, "" for a
@@ -71,7 +72,7 @@ class Rules:
     def normal(self, asked: Asked) -> Normal:
         """A request after redaction, as it is compared."""
         place, model = split(asked.endpoint)
-        form = normal(replace(asked, endpoint=place), self.meaning)
+        form = normal(msgspec.structs.replace(asked, endpoint=place), self.meaning)
         if model:
             form.document["path"] = {"model": model}
         agent = self._agent(asked)
@@ -110,8 +111,7 @@ class Rules:
             yield from ((f"{agent.name}: {rule}", rule) for rule in agent.optionals if rule.names(place))
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(msgspec.Struct, frozen=True, dict=True):
     """A live request as the recorder would have stored it: nothing in it is secret any more."""
 
     endpoint: Endpoint

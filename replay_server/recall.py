@@ -6,8 +6,10 @@ whose digest its opening has, and what they are compared by is known.
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+
+import msgspec
 
 from replay_server.normalise import Normal, Rules
 from store.core.coding import as_stored
@@ -23,8 +25,7 @@ BYTES_KEPT_MAX = 4 << 20
 REQUESTS_KEPT_MAX = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """A recorded request: its headers as they were recorded, and what is compared of it."""
 
     headers: Pairs
@@ -32,8 +33,7 @@ class Read:
     normal: Normal
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(msgspec.Struct, frozen=True, dict=True):
     """A live request; `compared` are the headers that have a part in what is compared."""
 
     asked: Asked
@@ -100,7 +100,7 @@ class Requests:
         stored = as_stored(headers, exact=exact)
         if self.rules.compared(stored) != live.compared or self._marks(exchange) != live.asked.marks:
             return None
-        return Read(headers, replace(live.asked, headers=stored), live.normal)
+        return Read(headers, msgspec.structs.replace(live.asked, headers=stored), live.normal)
 
     def _as_stored(self, index: int) -> Read:
         exchange = self.exchanges[index]

@@ -6,7 +6,8 @@ Rules kept here:
 
 import json
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replay_server.route import respelled
 from store.core.coding import content_encoding

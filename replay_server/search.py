@@ -1,7 +1,9 @@
 """Finds what a live request is matched with: in the recorded run that it belongs to, at the server that it is for."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from replay_server.findings import Findings
 from replay_server.grouping import Groups
@@ -40,14 +42,14 @@ class Search:
         if not placed:
             for one in self.tape.authorities(asked.endpoint.method, normal.form.endpoint.path):
                 moved = asked.endpoint._replace(scheme=one.scheme, host=one.host, port=one.port)
-                there = replace(asked, endpoint=moved)
+                there = structs.replace(asked, endpoint=moved)
                 tried = self.tape.rules.normal(there)
                 match = self._match(there, tried, run)
                 if _RANKS[match.tier] < _RANKS[best.tier]:
                     normal, best = tried, match
         if best.tier in _UNLIKE and self.tape.in_part:
             best = self._in_part(normal, asked, run) or best
-        if best.tier is Tier.UNEXPECTED and kind(replace(asked, endpoint=normal.form.endpoint)) == TELEMETRY:
+        if best.tier is Tier.UNEXPECTED and kind(structs.replace(asked, endpoint=normal.form.endpoint)) == TELEMETRY:
             best = Match(Tier.OPTIONAL)
         self.findings.ignored.update(normal.counts)
         if best.tier is Tier.OPTIONAL and normal.optional:
@@ -66,7 +68,7 @@ class Search:
             with suppress(BodyUnavailable):
                 recorded = self.tape.asked(index)
                 headers = recorded.headers if recorded.body else _parted_alike(recorded.headers, asked.headers)
-                whole = self.tape.rules.normal(replace(recorded, headers=headers, body=asked.body)).form
+                whole = self.tape.rules.normal(structs.replace(recorded, headers=headers, body=asked.body)).form
                 if asked.body.startswith(recorded.body) and whole.key == normal.form.key:
                     return Match(Tier.SAME, index)
         return None

@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+import msgspec
+
 from replay_server import drift, patience
 from replay_server.answer import Live, Recorded, Reply, build, failure
 from replay_server.branch import Branch, Start
@@ -45,8 +47,7 @@ from store.ticket import Ticket
 _NOTHING = Recorded(204, b"No Content", (), "none", "complete")
 
 
-@dataclass(frozen=True, slots=True)
-class _Ask:
+class _Ask(msgspec.Struct, frozen=True):
     """A live request as it is matched, answered and recorded."""
 
     form: Form
@@ -131,7 +132,7 @@ class Session:
                 return went
             match = went
         elsewhere = None if match.index is None else self.tape.asked_at(match.index)
-        asked = replace(said, endpoint=form.endpoint)
+        asked = msgspec.structs.replace(said, endpoint=form.endpoint)
         ticket = ledger.request(asked, live.version, self._like(match.index), elsewhere=elsewhere)
         ask = _Ask(form, said.asked, live, ticket, ledger)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
@@ -240,7 +241,7 @@ class Session:
                 at = self.tape.answered_at(index)
                 reply = ask.ledger.reply(ask.ticket, echoes.put(served), ask.live, echoes.put(kept), like, at)
                 step, asked = self.tape.step(index), named(ask.form)
-                return replace(reply, step=step, place=asked, recorded=outcome, remade=foreign)
+                return msgspec.structs.replace(reply, step=step, place=asked, recorded=outcome, remade=foreign)
         told_then = failure(outcome, ask.live, self.tape.detail(index))
         return Reply(told_then, lambda _: ask.ledger.error(ask.ticket, outcome))
 
@@ -275,7 +276,7 @@ class Session:
         if match.index is not None and not again:
             first = drift.changes(self.tape.form(match.index), ask.form)[0]
             detail = f"the nearest is step {nearest}, which differs: {headline(first)}"
-        asked = replace(ask.asked, endpoint=ask.form.endpoint)
+        asked = msgspec.structs.replace(ask.asked, endpoint=ask.form.endpoint)
         detail = patience.renewal(self.tape, asked, datetime.now(UTC)) or detail
         return self._reply(ask, self._objections.missed(named(ask.form), nearest, again=again, detail=detail))
 

@@ -18,8 +18,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from store.core.errors import EdgetapeError, InvalidEvent, StoreUnusable
 from store.database import explained, leave_one_file, transaction
@@ -38,8 +40,7 @@ type Prepare = Callable[[], Apply]
 type Afterwards = Callable[[Connection], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """One thing to do: `prepare()` gives what is applied inside the transaction; `afterwards` runs once it is on
     disk. What is done `alone` finds in its transaction only what is stored already; what only `adds` to its runs
     writes nothing by itself.
@@ -49,7 +50,7 @@ class Work:
     afterwards: Afterwards | None = None
     alone: bool = False
     adds: bool = False
-    ticket: Ticket = field(default_factory=Ticket)
+    ticket: Ticket = msgspec.field(default_factory=Ticket)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,7 @@ class Rhythm:
     settled: Callable[[], None] = lambda: None
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(msgspec.Struct, frozen=True):
     work: Work
     apply: Apply
 

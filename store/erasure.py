@@ -12,6 +12,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from store import annotations, database, envelopes, journal, loans, log, openings, payloads, pending, standing
 from store.core import leaf
 from store.core.errors import EdgetapeError, Malformed
@@ -157,7 +159,9 @@ def _resplice(connection: Connection, erasure: Erasure, vault: Vault, *, tight: 
         kept = [(seq, row) for seq, row in shown if seq not in (erasure.seqs or ())]
         new = vault.renew(connection, run)
         moved = _moved(connection, old, new, kept, tight=tight)
-        placed = [(seq, replace(row, place=None if row.place is None else moved[row.place])) for seq, row in kept]
+        placed = [
+            (seq, structs.replace(row, place=None if row.place is None else moved[row.place])) for seq, row in kept
+        ]
         openings.replace_all(connection, run, placed, new.veil)
         loans.drop(connection, run, erasure.seqs or ())
         pending.move(connection, old, new)

@@ -7,13 +7,14 @@ Rules kept here:
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Literal, cast
+
+import msgspec
 
 from store import envelopes, loans, log, openings, pending
 from store.core import digest, draft, event, leaf, merkle, shape
 from store.core.errors import InvalidEvent, KeyUnavailable, Malformed
-from store.core.model import EVENT_TYPES, CloseReason, Facts, LogPoint, RunClose, RunOpen, is_step
+from store.core.model import EVENT_TYPES, CloseReason, LogPoint, RunClose, RunOpen, is_step
 from store.core.text import plain
 from store.database.connection import Connection
 from store.livelogs import LiveLogs
@@ -22,24 +23,21 @@ from store.recall import Head
 _FILLED_IN = "0" * 64
 
 
-@dataclass(frozen=True, slots=True)
-class Now:
+class Now(msgspec.Struct, frozen=True):
     """The writer's clocks at a commit: the wall clock as a record spells it, and microseconds since the run opened."""
 
     ts: str
     mono_us: int
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(msgspec.Struct, frozen=True):
     """Where an event stands now: its seq and its event_hash (32 bytes)."""
 
     seq: int
     hash: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(msgspec.Struct, frozen=True):
     """A draft whose bodies are hashed: ready to be placed, and committed there."""
 
     members: draft.Members
@@ -75,7 +73,7 @@ def open_run(
     genesis = digest.genesis_prev(origin, run)
     place = event.Place(run, 0, genesis.hex(), now.ts, 0)
     logs.found(connection, run)
-    appended = _insert(connection, logs, place, replace(weighed, members=members))
+    appended = _insert(connection, logs, place, msgspec.structs.replace(weighed, members=members))
     log.append(connection, now.ts, leaf.RunOpened(run=run, genesis=genesis.hex(), head=appended.hash.hex()))
     connection.execute(
         "INSERT INTO runs (id, name, mode, workflow, parent, opened, closed, events, steps, headed)"
@@ -230,8 +228,3 @@ def weighed(facts_draft: draft.Draft) -> Weighed:
     except Malformed as error:
         raise InvalidEvent(f"not an event: {error}") from error
     return Weighed(members, tuple(contents), is_step(facts_draft.facts))
-
-
-def bare(facts: Facts) -> Weighed:
-    """Facts without a body, ready to be placed."""
-    return Weighed(shape.members(facts))

@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from store import additions, payloads
 from store.additions import Additions
 from store.core.draft import Bytes
@@ -32,8 +34,7 @@ IDLE_S_MAX = 600.0
 _FLUSH_BYTES = 1 << 20  # of a long body: what a frame holds
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(msgspec.Struct, frozen=True):
     """A state of all logs, and of what was added."""
 
     logs: Mapping[str, Mark]

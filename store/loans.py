@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from store import openings
 from store.additions import Additions
 from store.cells import exact, number, text
@@ -27,8 +29,7 @@ _INSERT = "INSERT INTO loans (run, seq, pointer, lender, lender_seq, lender_poin
 _LENT = f"{text('lender')}, {number('lender_seq')}, {text('lender_pointer')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Loan:
+class Loan(msgspec.Struct, frozen=True):
     """A body of an event `seq` of `run` that is kept `elsewhere`."""
 
     run: str

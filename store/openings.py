@@ -6,9 +6,10 @@ into blocks. What is read here is as it lies there, believed by nobody.
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
+
+import msgspec
 
 from store.additions import Additions
 from store.cells import blob, exact, number, text
@@ -32,8 +33,7 @@ _OPENINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OpeningRow:
+class OpeningRow(msgspec.Struct, frozen=True):
     """One opening, as it is stored or as it is `shown`, and where its body stands among those of the run; None when
     nothing is stored.
 

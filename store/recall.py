@@ -8,11 +8,12 @@ Rules kept here:
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from store.vault import RunKeys
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """The last event of a run."""
 
     seq: int

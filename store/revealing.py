@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from store import database, loans, openings, payloads, standing
 from store.core import digest
 from store.core.errors import EdgetapeError, KeyUnavailable, Malformed
@@ -38,8 +40,7 @@ class BodyUnavailable(EdgetapeError):
     """A body that is committed but not there any more, or not what was committed."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpeningInfo:
+class OpeningInfo(msgspec.Struct, frozen=True):
     """What is known of a body without reading it: where its event names it, its SHA-256, its length in bytes, and where
     it is stored in the log of its run (not there: None).
     """

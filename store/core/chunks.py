@@ -7,7 +7,8 @@ within 5 %, from a microsecond up to an hour.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from store.core.errors import Malformed
 
@@ -15,8 +16,7 @@ _STEPS_PER_OCTAVE = 8
 _LENGTH_BITS_MAX = 63
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(msgspec.Struct, frozen=True):
     """One piece as it arrived: `length` bytes, `wait_us` microseconds after the piece before it."""
 
     length: int

@@ -42,8 +42,7 @@ _PAIR = 16
 _PLAIN = frozenset((str, int, bool, type(None)))
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(msgspec.Struct, frozen=True):
     """A body of an event of another run, by the place in the event where it is named (JSON Pointer, RFC 6901)."""
 
     run: str
@@ -51,8 +50,7 @@ class Elsewhere:
     pointer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """An event's facts, in which `{"body": "#n"}` stands for `contents[n]`.
 
     `elsewhere` says by n which body of another run a content may be, byte for byte.
@@ -60,7 +58,7 @@ class Draft:
 
     facts: Facts
     contents: tuple[Bytes, ...] = ()
-    elsewhere: Mapping[int, Elsewhere] = field(default_factory=dict)
+    elsewhere: Mapping[int, Elsewhere] = msgspec.field(default_factory=dict)
 
     @property
     def is_long(self) -> bool:
@@ -68,8 +66,7 @@ class Draft:
         return any(isinstance(content, Long) for content in self.contents)
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """A body that is not committed yet: where in its event it is named (JSON Pointer, RFC 6901), digest, content.
 
     `mark` is the member of the event where its commitment will stand.
@@ -78,12 +75,11 @@ class Content:
     pointer: str
     sha256: bytes
     content: Bytes
-    mark: Mark = field(repr=False, compare=False)
+    mark: Mark
     elsewhere: Elsewhere | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(msgspec.Struct, frozen=True):
     """What reveals a committed body: where in its event it is named, salt, digest, content."""
 
     pointer: str
@@ -154,7 +150,7 @@ def weighed(draft: Draft) -> tuple[Members, list[Content]]:
     """
     members = cast("Members", msgspec.to_builtins(draft.facts))
     # As a rule a body is named by a member of the event itself: then nothing that stands in others is looked through.
-    marks = [(f"/{name}", member) for name, member in members.items() if _is_mark(member)]
+    marks = [(f"/{name}", member) for name, member in members.items() if type(member) is dict and _is_mark(member)]
     if len(marks) != len(draft.contents):
         marks = list(_marks(members, ""))
     contents = []

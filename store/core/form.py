@@ -14,6 +14,8 @@ from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
+import msgspec
+
 from store.core import coding, multipart
 from store.core.errors import Malformed
 from store.core.jsontext import Node, Octets, canonical, opened, parse
@@ -55,8 +57,7 @@ class Endpoint(NamedTuple):
         return f"{self.method} {self.scheme}://{authority}{self.path.decode('utf-8', 'replace')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A request after redaction, as it crossed the wire: transfer coding removed, content coding kept."""
 
     endpoint: Endpoint

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 
+import msgspec
+
 from store.core.digest import HASH_BYTES
 from store.core.errors import Malformed
 from store.sealed import frame
@@ -27,8 +29,7 @@ OPENINGS_MAX = 128
 _LABEL = b"edgetape/openings/v1\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One opening as it is stored: of which event, where in it, where in the run's log its body stands; `place` is None
     when nothing is stored. `damage` says what is wrong with its block, where that changes none of its openings.
     """
@@ -72,7 +73,7 @@ def pack(run: str, rows: Sequence[Row]) -> OpeningBlock:
     """These openings, in order of seq and pointer, as one block. Raises Malformed when they would not come back."""
     made = OpeningBlock(run, rows[0].seq, b"".join(row.sha256 for row in rows), b"")
     made = replace(made, rows=frame.pack(_encoded(made.first, rows), made._place))
-    if restored(made) != [replace(row, damage="") for row in rows]:
+    if restored(made) != [msgspec.structs.replace(row, damage="") for row in rows]:
         raise Malformed(f"the openings of run {run} from event {made.first} on would not come back")
     return made
 
@@ -92,7 +93,7 @@ def restored(block: OpeningBlock) -> list[Row]:
     if end != len(content):
         damage = damage or "its block holds more than its openings"
     if damage and rows:
-        rows[0] = replace(rows[0], damage=damage)
+        rows[0] = msgspec.structs.replace(rows[0], damage=damage)
     return rows
 
 

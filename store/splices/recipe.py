@@ -16,7 +16,7 @@ A varint is unsigned LEB128 in its shortest form (varint.py). Distances only poi
 cycle.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from store.core.errors import Malformed
 from store.splices import varint
@@ -26,8 +26,7 @@ CODING_BYTES_MAX = 1 << 10
 _COPY_BYTES_MIN = 3  # what one copy takes in a recipe: no count may promise more copies than bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(msgspec.Struct, frozen=True):
     """`literal` new bytes, then `length` bytes of the base from `start` on."""
 
     literal: int
@@ -35,8 +34,7 @@ class Copy:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(msgspec.Struct, frozen=True):
     """What a body is made of. `distance` is 0 without a base; then there are no copies. `coding` is empty when the body
     is stored as it is.
     """

@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
 from store.core.errors import Malformed
 from store.splices import recipe, recoding, varint
 from store.splices.difference import Body
@@ -26,8 +28,7 @@ type Read = Callable[[int, int], bytes]
 type Range = tuple[int, int, int]  # a place, or _LITERAL for the log itself; from; to
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(msgspec.Struct, frozen=True):
     """A recipe laid out over its body: part n ends before `ends[n]`, and comes from `sources[n]`: base and offset."""
 
     recipe: Recipe
@@ -37,8 +38,7 @@ class _Layout:
     sources: list[tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """What the recipe at a place tells: the length of the body as it is stored, whether its content coding is undone
     there, and where in the log the next piece begins.
     """

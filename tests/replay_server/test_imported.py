@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from replay_server.answer import Live
 from replay_server.report import Report
@@ -93,7 +94,7 @@ async def test_a_request_whose_body_the_file_does_not_hold_is_answered_whatever_
     known = exchange("one", Answer(200, JSON, completion("one")))
     unknown = replace(
         exchange("two", Answer(200, JSON, completion("two"))),
-        asked=replace(known.asked, body=b""),
+        asked=structs.replace(known.asked, body=b""),
         missing_bytes=9,
     )
     other = exchange("three", Answer(200, JSON))
@@ -107,7 +108,7 @@ async def test_a_secret_in_the_file_never_reaches_the_store(place: Place) -> Non
     secret = b"sk-" + b"proj-" + b"Zq3" * 16
     made = [exchange("one", Answer(200, JSON, b'{"api_key": "%s"}' % secret))]
     headers = (*JSON, (b"Authorization", b"Bearer " + secret))
-    made.append(replace(made[0], asked=replace(made[0].asked, headers=headers)))
+    made.append(replace(made[0], asked=structs.replace(made[0].asked, headers=headers)))
     writer = place.writer()
     taken_in(writer, Recording(Origin("vcr", "vcrpy"), made))
     writer.close()

@@ -4,10 +4,10 @@ import asyncio
 import socket
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from replay_server import door, porch
 from replay_server.admission import Admission

@@ -3,9 +3,9 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from replay_server.normalise import Rules, told
 from replay_server.tape import Tape

@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
+from msgspec import structs
 
 from store import erasure, retention
 from store.core.draft import Elsewhere
@@ -44,8 +45,8 @@ def replay(made: Tape, of: str, calls: list[Call] = CALLS, *, close: bool = True
     answered = None
     for number, call in enumerate(calls):
         seq = 1 + 2 * number
-        asked = made.writer.append(run, replace(request(call), elsewhere={0: Elsewhere(of, seq, "/body")}))
-        answer = replace(response(call), elsewhere={0: Elsewhere(of, seq + 1, "/body")})
+        asked = made.writer.append(run, structs.replace(request(call), elsewhere={0: Elsewhere(of, seq, "/body")}))
+        answer = structs.replace(response(call), elsewhere={0: Elsewhere(of, seq + 1, "/body")})
         answered = made.writer.append(run, answer, after=asked)
     assert answered is not None
     answered.result(30)

@@ -8,8 +8,9 @@ Rules kept here:
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from store.core import frames, unpacking
 from store.core.coding import content_encoding
@@ -36,8 +37,7 @@ _STREAMS = ("text/event-stream", "application/x-ndjson", "application/jsonl", "a
 type Spans = Generator[None, None, list[Span]]
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """What is known of a body before it is read: its Content-Type, its content codings, the class of its endpoint."""
 
     described: bytes = b""

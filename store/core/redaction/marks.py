@@ -8,7 +8,8 @@ Rules kept here:
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+
+import msgspec
 
 MARK = re.compile(rb"<edgetape:([a-z_-]+):(\d+)>")
 WITHHELD = "withheld"
@@ -20,8 +21,7 @@ type Edit = tuple[int, int, int]
 """Where something was taken out (start, end) and how many bytes stand there now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted:
+class Redacted(msgspec.Struct, frozen=True):
     """Bytes that may be stored.
 
     `marks` counts what was replaced, by class; `wire_bytes` is the length before. `decoded` says that the content
@@ -32,7 +32,7 @@ class Redacted:
     wire_bytes: int
     marks: tuple[tuple[str, int], ...] = ()
     decoded: bool = False
-    edits: tuple[Edit, ...] = field(default=(), compare=False, repr=False)
+    edits: tuple[Edit, ...] = ()
 
     @property
     def exact(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from store.core.errors import Malformed
 from store.sealed import frame, openings
@@ -41,20 +42,23 @@ def test_what_is_derived_takes_few_bytes() -> None:
 
 
 def test_the_openings_of_one_event_stand_in_one_block() -> None:
-    rows = [replace(ONE, seq=seq, pointer=f"/{at}") for seq in range(60) for at in range(20)]
+    rows = [structs.replace(ONE, seq=seq, pointer=f"/{at}") for seq in range(60) for at in range(20)]
     blocks = list(openings.packed("run", rows))
     assert [block.first for block in blocks] == list(range(0, 60, 7))
     assert [row for block in blocks for row in openings.restored(block)] == rows
 
 
-@pytest.mark.parametrize("row", [replace(ONE, sha256=b"short"), replace(ONE, length=-1), replace(ONE, length=1 << 70)])
+@pytest.mark.parametrize(
+    "row",
+    [structs.replace(ONE, sha256=b"short"), structs.replace(ONE, length=-1), structs.replace(ONE, length=1 << 70)],
+)
 def test_what_would_not_come_back_is_refused(row: Row) -> None:
     with pytest.raises(Malformed):
         openings.pack("run", [row])
 
 
 def test_what_is_damaged_says_so() -> None:
-    block = openings.pack("run", [ONE, replace(ONE, seq=4)])
+    block = openings.pack("run", [ONE, structs.replace(ONE, seq=4)])
     content, _ = frame.unpack(block.rows, block._place)
     for other in (
         replace(block, rows=frame.pack(content + b"\0", block._place)),
@@ -63,7 +67,7 @@ def test_what_is_damaged_says_so() -> None:
     ):
         found = openings.restored(other)
         assert [bool(row.damage) for row in found] == [True, False]
-        assert [replace(row, damage="") for row in found] == [ONE, replace(ONE, seq=4)]
+        assert [structs.replace(row, damage="") for row in found] == [ONE, structs.replace(ONE, seq=4)]
     for other in (
         replace(block, rows=frame.pack(content[:-1], block._place)),
         replace(block, rows=frame.pack(b"\xff" * 9, block._place)),

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec import structs
 
 from store.core.errors import EdgetapeError
 from store.database import FILE_NAME
@@ -98,12 +99,12 @@ def changed_keys(records: Copy, source: Random) -> Iterator[Copy]:
 
 def changed_openings(row: OpeningRow, source: Random) -> Iterator[OpeningRow]:
     assert row.place is not None
-    yield replace(row, salt=source.randbytes(32))
-    yield from (replace(row, salt=raw) for raw in changes(row.salt, source))
-    yield from (replace(row, sha256=raw) for raw in changes(row.sha256, source))
-    yield from (replace(row, place=row.place ^ 1 << bit) for bit in range(62))
-    yield from (replace(row, pointer=raw.decode("latin-1")) for raw in changes(row.pointer.encode(), source))
-    yield from (replace(row, length=row.length ^ 1 << bit) for bit in range(62))
+    yield structs.replace(row, salt=source.randbytes(32))
+    yield from (structs.replace(row, salt=raw) for raw in changes(row.salt, source))
+    yield from (structs.replace(row, sha256=raw) for raw in changes(row.sha256, source))
+    yield from (structs.replace(row, place=row.place ^ 1 << bit) for bit in range(62))
+    yield from (structs.replace(row, pointer=raw.decode("latin-1")) for raw in changes(row.pointer.encode(), source))
+    yield from (structs.replace(row, length=row.length ^ 1 << bit) for bit in range(62))
 
 
 def changed_spans(span: Span) -> Iterator[Span]:
@@ -136,7 +137,7 @@ def test_no_row_can_be_taken_out(records: Copy) -> None:
     for at in range(len(records.opening_rows)):
         assert verify_records(replace(records, opening_rows=without(records.opening_rows, at))).exit_code == 20
     for at, (run, seq, row) in enumerate(records.opening_rows):
-        erased = put(records.opening_rows, at, (run, seq, replace(row, place=None)))
+        erased = put(records.opening_rows, at, (run, seq, structs.replace(row, place=None)))
         assert verify_records(replace(records, opening_rows=erased)).exit_code == 20
     for at in range(len(records.block_rows)):
         assert verify_records(replace(records, block_rows=without(records.block_rows, at))).exit_code == 20
