@@ -89,7 +89,7 @@ class Branch:
     ) -> Reply | Outing | Match:
         """What becomes of a request; a match: what a replay does with that one."""
         place = said.endpoint._replace(**_server(form.endpoint))
-        said = msgspec.structs.replace(said, endpoint=place)
+        said = said.at(place)
         moved = msgspec.structs.replace(raw, endpoint=raw.endpoint._replace(**_server(form.endpoint)))
         asked_for = labels(msgspec.structs.replace(said.asked, endpoint=place), self.start.own)
         to_model = live.opens_socket and self.venture.registry.knows_model(place.host, place.port)

@@ -5,7 +5,7 @@ Both sides pass through here, so a rotated key never misses and a rule means the
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import msgspec
 
@@ -93,8 +93,8 @@ class Rules:
 
     def compared(self, headers: Pairs) -> list[tuple[bytes, bytes]]:
         """The headers that have a part in what `normal` makes of a request."""
-        named = ((name.lower(), value) for name, value in headers)
-        return [(name, value) for name, value in named if name in _READ or name.decode("latin-1") in self.meaning]
+        names = _compared_names(self.meaning)
+        return [(lower, value) for name, value in headers if (lower := name.lower()) in names]
 
     def allowing(self, place: Endpoint) -> tuple[tuple[str, Optional], ...]:
         """The rules, each with its name, by which requests to `place` may be optional."""
@@ -127,6 +127,15 @@ class Told(msgspec.Struct, frozen=True, dict=True):
         headers = as_stored([(name.content, value.content) for name, value in self.headers], exact=self.body.exact)
         _, marks = unmarked(self.path.content)
         return Asked(self.endpoint, self.query.content, headers, self.body.content, marks)
+
+    def at(self, endpoint: Endpoint) -> "Told":
+        """The same request to `endpoint`."""
+        return self if endpoint == self.endpoint else msgspec.structs.replace(self, endpoint=endpoint)
+
+
+@cache
+def _compared_names(meaning: frozenset[str]) -> frozenset[bytes]:
+    return _READ | {name.encode("latin-1", "replace") for name in meaning}
 
 
 def _compared(asked: Asked, ignores: Iterable[Ignore]) -> tuple[Mark, ...]:

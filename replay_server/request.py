@@ -4,6 +4,8 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from http import HTTPStatus
 
+from msgspec import structs
+
 from replay_server import target
 from replay_server.admission import CHALLENGE
 from replay_server.answer import Answer, Live, Piece
@@ -47,8 +49,8 @@ async def read(asked: Heard, stood_for: StoodFor, own: Container[str], word: Wor
     if asked.line.waits:
         head = Asked(endpoint, parsed.query, headers)
         said = CONTINUE if is_ours(endpoint.host) else word(head)
-        if said is None:
-            return head, replace(framed(asked), close=True), placed  # the body may still come: nothing else may follow
+        if said is None:  # the body may still come: nothing else may follow
+            return head, structs.replace(framed(asked), close=True), placed
         await asked.line.put(said)
     return Asked(endpoint, parsed.query, headers, await asked.line.body()), framed(asked), placed
 

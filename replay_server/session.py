@@ -132,8 +132,7 @@ class Session:
                 return went
             match = went
         elsewhere = None if match.index is None else self.tape.asked_at(match.index)
-        asked = msgspec.structs.replace(said, endpoint=form.endpoint)
-        ticket = ledger.request(asked, live.version, self._like(match.index), elsewhere=elsewhere)
+        ticket = ledger.request(said.at(form.endpoint), live.version, self._like(match.index), elsewhere=elsewhere)
         ask = _Ask(form, said.asked, live, ticket, ledger)
         if match.tier in (Tier.SAME, Tier.MAPPED) and match.index is not None:
             self._standins.pair(self.tape.headers(match.index), ask.asked.headers)

@@ -122,7 +122,10 @@ def closing(reason: CloseReason, partial: int, exit_code: int | None, *, dead: b
 
 
 def close_run(connection: Connection, logs: LiveLogs, run: str, facts: RunClose, now: Now) -> Appended:
-    """Writes run.close, its leaf and the end of the lease. `n`, `head`, `root` and `counts` are filled in here."""
+    """Writes run.close, its leaf and the end of the lease. `n`, `head`, `root` and `counts` are filled in here.
+
+    Raises InvalidEvent for a run that is not there, or facts that version 1 has no room for.
+    """
     logs.additions.write(connection)
     tree = merkle.Tree()
     counts: dict[str, int] = {}
@@ -138,6 +141,7 @@ def close_run(connection: Connection, logs: LiveLogs, run: str, facts: RunClose,
         "root": tree.root.hex(),
         "counts": [[kind, count] for kind, count in sorted(counts.items())],
     }
+    _demand_known(members)
     appended = append(connection, logs, run, Weighed(members), now)
     logs.additions.write(connection)
     log.append(
@@ -223,8 +227,12 @@ def weighed(facts_draft: draft.Draft) -> Weighed:
     Raises InvalidEvent for facts that version 1 has no room for.
     """
     members, contents = draft.weighed(facts_draft)
+    _demand_known(members)
+    return Weighed(members, tuple(contents), is_step(facts_draft.facts))
+
+
+def _demand_known(members: draft.Members) -> None:
     try:
         shape.facts(members, EVENT_TYPES)
     except Malformed as error:
         raise InvalidEvent(f"not an event: {error}") from error
-    return Weighed(members, tuple(contents), is_step(facts_draft.facts))

@@ -7,6 +7,8 @@ from urllib.parse import unquote_to_bytes
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?")
 
 RUN_HEADER = b"x-edgetape-run"
+_BAGGAGE = b"baggage"
+_TELLING = frozenset((RUN_HEADER, _BAGGAGE))
 
 
 def member(baggage: str, key: str) -> str:
@@ -20,9 +22,12 @@ def member(baggage: str, key: str) -> str:
 
 def run_named(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """The run that a request says it belongs to: by our header, else by its baggage; empty where it says none."""
-    fields = [(name.lower(), value.decode("utf-8", "surrogateescape")) for name, value in headers]
+    telling = [(lower, value) for name, value in headers if (lower := name.lower()) in _TELLING]
+    if not telling:
+        return ""
+    fields = [(name, value.decode("utf-8", "surrogateescape")) for name, value in telling]
     said = next((value.strip() for name, value in fields if name == RUN_HEADER), "")
-    return said or member(",".join(value for name, value in fields if name == b"baggage"), "edgetape.run")
+    return said or member(",".join(value for name, value in fields if name == _BAGGAGE), "edgetape.run")
 
 
 def trace(traceparent: str) -> tuple[str, str] | None:

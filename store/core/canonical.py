@@ -37,8 +37,8 @@ def encode(record: Record) -> bytes:
 
     Raises Malformed where the profile has no spelling for a value, TooLarge above the limit.
     """
-    _check(record, 1)
-    return _spell(record)
+    check(record)
+    return spelled(record)
 
 
 def parse(raw: bytes) -> dict[str, Json]:
@@ -54,9 +54,9 @@ def parse(raw: bytes) -> dict[str, Json]:
         raise Malformed(f"not a record: {error}") from None
     if not isinstance(value, dict):
         raise Malformed("not a record: the outermost value is no object")
-    _check(value, 1)
+    check(value)
     # Whatever else a decoder forgives (a member twice, white space, -0, an escape too many) is not what comes out here.
-    if _spell(value) != raw:
+    if spelled(value) != raw:
         raise Malformed("not a record: another spelling than the canonical one")
     return value
 
@@ -66,7 +66,8 @@ def is_spelling(value: object, raw: bytes) -> bool:
     return len(raw) <= RECORD_BYTES_MAX and _ENCODER.encode(value) == raw
 
 
-def _spell(record: Record) -> bytes:
+def spelled(record: Record) -> bytes:
+    """The same as `encode` of a record that holds nothing that `check` refuses."""
     try:
         raw = _ENCODER.encode(record)
     except UnicodeEncodeError:
@@ -76,7 +77,8 @@ def _spell(record: Record) -> bytes:
     return raw
 
 
-def _check(value: Json, depth: int) -> None:
+def check(value: Json, depth: int = 1) -> None:
+    """Raises Malformed for a value at this depth for which the profile has no spelling, but for a lone surrogate."""
     # Called for every value of every record that is read, so strings, by far the most, are not called for.
     if depth > DEPTH_MAX:
         raise Malformed(f"deeper than {DEPTH_MAX} levels")
@@ -85,14 +87,14 @@ def _check(value: Json, depth: int) -> None:
             if not _is_name(name):
                 raise Malformed(f"member name {name!r} is not of a-z, 0-9 and _")
             if type(member) is not str or depth == DEPTH_MAX:
-                _check(member, depth + 1)
+                check(member, depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
             kind = type(item)
             if kind is list and depth < DEPTH_MAX - 1 and set(map(type, item)) <= _TEXTS:
                 continue  # a pair of texts, of which headers are made
             if kind is not str or depth == DEPTH_MAX:
-                _check(item, depth + 1)
+                check(item, depth + 1)
     elif isinstance(value, int):
         if abs(value) > INTEGER_MAX:
             raise Malformed("an integer is beyond 2^53-1")

@@ -74,7 +74,7 @@ def facts(said: canonical.Record, kinds: Mapping[str, type[Facts]]) -> Facts:
         raise UnknownShape(f"version 1 has no record type {said.get('type')!r}")
     try:
         value = msgspec.convert(said, kind)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the second of half a surrogate pair
         raise UnknownShape(f"not a record of version 1: {error}") from None
     if msgspec.to_builtins(value) != said:
         raise UnknownShape("a member without a value must be absent")

@@ -21,6 +21,8 @@ def take(raw: bytes, at: int) -> tuple[int, int]:
     """The number that begins at `at`, and where it ends. Raises Short, or Malformed for another spelling."""
     if at < len(raw) and raw[at] < 0x80:  # most are this short
         return raw[at], at + 1
+    if at + 1 < len(raw) and 0 < raw[at + 1] < 0x80:  # or this
+        return raw[at] & 0x7F | raw[at + 1] << 7, at + 2
     number = shift = 0
     while True:
         if at >= len(raw):

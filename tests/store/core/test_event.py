@@ -1,10 +1,13 @@
 """Events: every type goes to bytes and back, and what version 1 does not know is refused or left undecided."""
 
+import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from random import Random
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +30,10 @@ def encoded(facts: Facts, contents: tuple[bytes, ...]) -> bytes:
 
 
 RAW = encoded(*EVENTS[6][1:])
+
+
+def whole(members: canonical.Record, place: Place = PLACE) -> canonical.Record:
+    return {**members, **msgspec.structs.asdict(place), "v": 1}
 
 
 def record(**changed: canonical.Json) -> canonical.Record:
@@ -84,8 +91,8 @@ def test_an_event_that_is_read_later_is_refused_when_it_is_read(
     assert outcome(read) == in_short(changed)
 
 
-def outcome(read: Callable[[], Event]) -> Event | type[Malformed]:
-    """What reading gives, or how it fails."""
+def outcome[T](read: Callable[[], T]) -> T | type[Malformed]:
+    """What reading or writing gives, or how it fails."""
     try:
         return read()
     except Malformed as error:
@@ -140,6 +147,40 @@ def test_the_short_way_refuses_odd_values_in_odd_places(
     start, end = source.choice(values)
     changed = raw[:start] + odd + raw[end:]
     assert in_short(changed) == by_rule(changed)
+
+
+UNSPELLED: list[object] = [
+    2**53, -(2**53), 2**64, 1.0, 17.0, -0.0, None, True, "", "a" * 70, "\ud800", b"a", {}, {"A": "a"},
+    {"body": samples.HEX},
+    [], [[]], [1.0], ["a", 2**53], [[["a"]]], ("a", "b"),
+]  # fmt: skip
+
+
+@given(which=st.sampled_from(EVENTS), source=st.randoms(use_true_random=False), odd=st.sampled_from(UNSPELLED))
+def test_what_version_1_takes_has_a_canonical_spelling(
+    which: tuple[str, Facts, tuple[bytes, ...]], source: Random, odd: object
+) -> None:
+    members: dict[str, Any] = json.loads(msgspec.json.encode(draft.weighed(draft.Draft(*which[1:]))[0]))
+    shape.facts(members, EVENT_TYPES)
+    place: Any = members
+    while True:
+        at = source.choice(list(place) if isinstance(place, dict) else range(len(place)))
+        if not (isinstance(place[at], dict | list) and place[at] and source.random() < 0.7):
+            break
+        place = place[at]
+    place[at] = odd
+    try:
+        shape.facts(members, EVENT_TYPES)
+    except UnknownShape:
+        return
+    assert outcome(lambda: event.encode(PLACE, members)) == outcome(lambda: canonical.encode(whole(members)))
+
+
+@pytest.mark.parametrize("mono_us", [1.0, 2**53, None, True, "1"])
+def test_an_event_stands_nowhere_that_has_no_canonical_spelling(mono_us: int) -> None:
+    members = shape.members(EVENTS[6][1])
+    place = msgspec.structs.replace(PLACE, mono_us=mono_us)
+    assert outcome(lambda: event.encode(place, members)) == outcome(lambda: canonical.encode(whole(members, place)))
 
 
 @pytest.mark.parametrize("why", refused.SPELLINGS)
