@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.support.processes import ROOT, Running, running
 
-SECONDS_MAX = 200.0
+SECONDS_MAX = 150.0
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
