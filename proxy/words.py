@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
+from store.core.words import noun
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _LINES = re.compile(r"[\t\n]")
 
@@ -49,7 +51,7 @@ def duration(microseconds: int) -> str:
 
 def count(number: int, one: str, many: str = "") -> str:
     """`1 exchange`, `12 exchanges`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {noun(number, one, many)}"
 
 
 def amounts(counted: Mapping[str, int]) -> str:

@@ -19,7 +19,7 @@ from replay_server.tape import Tape
 from store.core.form import Asked, Pairs, first
 from store.reader import BodyUnavailable
 
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+CONTINUE = interim_head(HTTPStatus.CONTINUE, ())
 
 
 def expects(headers: Pairs) -> bool:

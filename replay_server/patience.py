@@ -16,6 +16,7 @@ from store.core.errors import Malformed
 from store.core.form import Asked
 from store.core.jsontext import Number, parse
 from store.core.model import Frozen
+from store.labels.describe import plural
 
 _WAITS = frozenset((b"retry-after", b"retry-after-ms", b"x-ms-retry-after-ms"))
 _DIGITS_MAX = 12
@@ -66,6 +67,6 @@ def expired(opened: str, lifetimes_s: Iterable[int | None], now: datetime) -> st
 
 def _spoken(age: timedelta) -> str:
     if age.days:
-        return f"{age.days} day{'' if age.days == 1 else 's'}"
+        return plural(age.days, "day")
     minutes = int(age.total_seconds()) // 60
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{int(age.total_seconds())} s"

@@ -7,6 +7,7 @@ from replay_server import departures, paste
 from replay_server.drift import Change, ranges
 from replay_server.findings import Clients, Drifted, Findings
 from replay_server.modes import Exit
+from store.core.words import noun
 from store.labels.describe import plural
 
 LISTED_MAX = 20
@@ -148,8 +149,8 @@ def drift_lines(drift: Drifted) -> list[str]:
     if drift.expected:
         lines.append(f"  expected: {drift.expected}")
     if drift.follows:
-        steps, follow = ("step", "follows") if len(drift.follows) == 1 else ("steps", "follow")
-        lines.append(f"  {steps} {ranges(drift.follows)} {follow} from step {drift.step}")
+        follow = "follows" if len(drift.follows) == 1 else "follow"
+        lines.append(f"  {noun(len(drift.follows), 'step')} {ranges(drift.follows)} {follow} from step {drift.step}")
     return lines
 
 

@@ -21,6 +21,7 @@ from store.core.compare import Difference, folded
 from store.core.errors import Malformed
 from store.core.form import Asked, Endpoint, content, first
 from store.core.jsontext import Node, Octets, opened, parse
+from store.core.words import noun
 from store.labels.dialect import Answer
 from store.reader import Reader, RunInfo
 
@@ -147,7 +148,7 @@ def lines(entries: Sequence[Entry]) -> Iterator[str]:
 
 def _same(steps: list[int]) -> Iterator[str]:
     if steps:
-        yield f"= {'step' if len(steps) == 1 else 'steps'} {ranges(steps)}: the same"
+        yield f"= {noun(len(steps), 'step')} {ranges(steps)}: the same"
 
 
 def _lines(entry: Entry) -> Iterator[str]:

@@ -11,6 +11,7 @@ from store.core.errors import EdgetapeError
 from store.core.event import Event
 from store.core.model import WsMessage
 from store.core.text import Apart, Text
+from store.core.words import noun
 from store.exchange import Exchange
 from store.labels.classify import answer_text, request_labels
 from store.labels.dialect import Answer, Call, RequestLabels
@@ -80,7 +81,7 @@ class Spoken:
         """`model m-1 asked (responses) 2 times on a WebSocket at api.openai.com:443`."""
         names = ", ".join(shown(model.encode()) for model in self.models)
         often = f" {count(self.times, 'time')}" if self.times > 1 else ""
-        word = "model" if len(self.models) == 1 else "models"
+        word = noun(len(self.models), "model")
         return f"{word} {names} asked ({self.operation}){often} on a WebSocket at {place}"
 
     @property

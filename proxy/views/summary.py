@@ -9,6 +9,7 @@ from store.core.errors import EdgetapeError
 from store.core.event import Event
 from store.core.model import HttpRequestEnd, TunnelOpen
 from store.core.text import Apart, Text
+from store.core.words import noun
 from store.exchange import Exchange, Step
 from store.reader import Reader
 
@@ -98,4 +99,4 @@ def _length(reader: Reader, event: Event, apart: Apart) -> int:
 def _names(one: str, names: tuple[str, ...]) -> str:
     told = ", ".join(names[:NAMES_MAX])
     more = f" and {len(names) - NAMES_MAX} more" if len(names) > NAMES_MAX else ""
-    return f"{one if len(names) == 1 else one + 's'} {told}{more}"
+    return f"{noun(len(names), one)} {told}{more}"

@@ -13,6 +13,7 @@ import json
 import msgspec
 
 from store.core.errors import Malformed
+from store.core.words import noun
 
 _INNER_DEPTH_MAX = 3
 
@@ -102,7 +103,7 @@ def shown(node: Node) -> str:
         case Inner(value):
             return json.dumps(shown(value), ensure_ascii=False)
         case Octets(sha256, length):
-            return f"({length} byte{'s' * (length != 1)}, SHA-256 {sha256})"
+            return f"({length} {noun(length, 'byte')}, SHA-256 {sha256})"
         case dict():
             return (
                 "{"

@@ -3,6 +3,7 @@
 What the wire brought is made harmless for a terminal: one line, no control or formatting characters.
 """
 
+from store.core.words import noun
 from store.labels import tree
 from store.labels.tree import Json
 
@@ -23,9 +24,9 @@ def quoted(text: str, characters_max: int = 48) -> str:
     return f'"{line(text, characters_max)}"'
 
 
-def plural(count: int, noun: str, many: str = "") -> str:
+def plural(count: int, one: str, many: str = "") -> str:
     """`1 message`, `2 messages`; `many` is the word for several, where that has no plain s."""
-    return f"{count} {noun if count == 1 else many or noun + 's'}"
+    return f"{count} {noun(count, one, many)}"
 
 
 def shape(value: Json) -> str:

@@ -4,6 +4,8 @@ import asyncio
 import os
 import ssl
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from websockets.asyncio.client import connect
 from addons.options import Local
 from addons.sniff import Inside, sniff
 from store.core.model import Fact, TunnelClose, TunnelOpen
-from tests.addons.raw import ANSWER_S_MAX, ask, connected, echo, get, intercepted, served, tunnelled, until
+from tests.addons.raw import ANSWER_S_MAX, Serve, ask, connected, echo, get, intercepted, served, tunnelled, until
 from tests.addons.recording import Recording, recording
 from tests.support.authority import ServerCertificate
 from tests.support.processes import running_module
@@ -185,17 +187,30 @@ async def test_grpc_without_tls_passes(tmp_path: Path) -> None:
             assert opened.reason == "cleartext_h2"
 
 
-async def test_an_upgrade_to_something_else_is_an_exchange_and_then_a_tunnel(tmp_path: Path) -> None:
+def upgrading(then: Serve) -> Serve:
+    """A server that lets its first request go over to another protocol."""
+
     async def upgrade(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
-        await echo(reader, writer)
+        await then(reader, writer)
 
-    async with served(upgrade) as port, recording(tmp_path) as made:
-        async with connected(made.recorder.port) as (reader, writer):
-            upgraded = (b"Connection: Upgrade", b"Upgrade: tcp")
-            writer.write(get(f"http://127.0.0.1:{port}/attach", *upgraded).replace(b"Connection: close\r\n", b""))
-            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+    return upgrade
+
+
+@asynccontextmanager
+async def upgraded(proxy: int, url: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection that has gone over."""
+    asks = get(url, b"Connection: Upgrade", b"Upgrade: tcp").replace(b"Connection: close\r\n", b"")
+    async with connected(proxy) as (reader, writer):
+        writer.write(asks)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+        yield reader, writer
+
+
+async def test_an_upgrade_to_something_else_is_an_exchange_and_then_a_tunnel(tmp_path: Path) -> None:
+    async with served(upgrading(echo)) as port, recording(tmp_path) as made:
+        async with upgraded(made.recorder.port, f"http://127.0.0.1:{port}/attach") as (reader, writer):
             writer.write(b"stdin")
             assert await reader.readexactly(5) == b"STDIN"
         await until(lambda: len(tunnels(made)) == 2)
@@ -243,17 +258,8 @@ async def test_what_the_agent_says_after_the_servers_end_passes(tmp_path: Path, 
 
 async def test_one_direction_of_an_upgraded_connection_ends_before_the_other(tmp_path: Path) -> None:
     """As those do that attach to a container: the end of what it gets to read is no end of what it says."""
-
-    async def upgrade(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
-        await have_the_last_word(reader, writer)
-
-    async with served(upgrade) as port, recording(tmp_path) as made:
-        async with connected(made.recorder.port) as (reader, writer):
-            upgraded = (b"Connection: Upgrade", b"Upgrade: tcp")
-            writer.write(get(f"http://127.0.0.1:{port}/attach", *upgraded).replace(b"Connection: close\r\n", b""))
-            await reader.readuntil(b"\r\n\r\n")
+    async with served(upgrading(have_the_last_word)) as port, recording(tmp_path) as made:
+        async with upgraded(made.recorder.port, f"http://127.0.0.1:{port}/attach") as (reader, writer):
             writer.write(b"stdin")
             writer.write_eof()
             assert await reader.read() == b"STDIN IS ALL"
